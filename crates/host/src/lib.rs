@@ -1,0 +1,1 @@
+//! The background runtime: owns all product state, takes intents, publishes events.

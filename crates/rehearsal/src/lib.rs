@@ -1,0 +1,1 @@
+//! A scripted OpenAI-compatible model server: the demo table, tests and benches.

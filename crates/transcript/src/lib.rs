@@ -1,0 +1,1 @@
+//! Threads at rest: messages, their invariants, the thread store and the run journal.

@@ -1,0 +1,1 @@
+//! Whole-program tests: a real window, real servers, a scripted model, kill -9.

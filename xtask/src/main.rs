@@ -1,0 +1,3 @@
+//! Developer commands: set up, run, test, bench.
+
+fn main() {}
