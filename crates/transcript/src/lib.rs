@@ -1,1 +1,34 @@
 //! Threads at rest: messages, their invariants, the thread store and the run journal.
+//!
+//! A [`Thread`] is the one canonical record of a conversation. Prompts are assembled from it and from
+//! nothing else, so its invariants are held by construction: fields are private, and the only ways to
+//! change a thread are the methods of [`Thread`].
+//!
+//! 1. `seq` starts at 0 and grows by one, without gaps.
+//! 2. Every assistant message is spoken by a seat that the thread knows.
+//! 3. A message that is still streaming never reaches the disk.
+//! 4. Nothing is rewritten silently: a deletion leaves a tombstone, an edit is a fork.
+//!
+//! ```
+//! use transcript::{NewMessage, Status, Thread, ThreadId, Timestamp};
+//!
+//! let now = Timestamp::UNIX_EPOCH;
+//! let mut thread = Thread::new(ThreadId::from("t1"), now);
+//! thread.append(NewMessage::user("Hello, table"), "m1".into(), now)?;
+//! assert_eq!(thread.messages()[0].seq(), 0);
+//! assert_eq!(thread.messages()[0].status(), Status::Complete);
+//! # Ok::<(), transcript::ThreadError>(())
+//! ```
+
+mod id;
+mod message;
+mod thread;
+mod thread_file;
+mod timestamp;
+
+pub use id::{MessageId, SeatId, ThreadId};
+pub use message::{
+    BlockKind, ContextBlock, Message, NewMessage, Role, Route, Settlement, Status, Usage,
+};
+pub use thread::{ForkOrigin, Thread, ThreadError, ThreadFormatError, title_from};
+pub use timestamp::Timestamp;
