@@ -224,7 +224,7 @@ fn a_fork_shares_the_past_and_leaves_a_streaming_reply_behind() {
     assert_eq!(fork.messages(), &thread.messages()[..1]);
     assert_eq!(
         fork.forked_from().map(|o| (o.thread_id.as_str(), o.seq)),
-        Some(("t", 1))
+        Some(("t", 0))
     );
     assert_eq!(fork.title(), "Why?");
     assert_eq!(
