@@ -20,15 +20,32 @@
 //! # Ok::<(), transcript::ThreadError>(())
 //! ```
 
+mod append_log;
+mod disk;
 mod id;
+mod index;
+mod journal;
+mod layout;
+mod live_log;
 mod message;
+mod notice;
+mod saved_thread;
+mod store;
+mod store_load;
 mod thread;
 mod thread_file;
 mod timestamp;
+mod trash;
 
+#[doc(hidden)]
+pub use disk::{Disk, Step};
 pub use id::{MessageId, SeatId, ThreadId};
+pub use index::ThreadSummary;
+pub use journal::{Journal, JournalKind, JournalReader, JournalRecord};
 pub use message::{
     BlockKind, ContextBlock, Message, NewMessage, Role, Route, Settlement, Status, Usage,
 };
+pub use notice::{Access, Notice, NoticeSeverity, StoreError};
+pub use store::ThreadStore;
 pub use thread::{ForkOrigin, Thread, ThreadError, ThreadFormatError, title_from};
 pub use timestamp::Timestamp;

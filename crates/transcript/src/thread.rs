@@ -415,6 +415,23 @@ impl Thread {
         Ok(())
     }
 
+    /// Gives a reply that a crash cut short more of its text, which begins where the content had `at` bytes.
+    /// Text that is there already is not added twice; text that doesn't fit is left out.
+    pub(crate) fn regrow(&mut self, seq: u64, at: usize, text: &str) {
+        let message = usize::try_from(seq)
+            .ok()
+            .and_then(|place| self.messages.get_mut(place));
+        let Some(message) = message.filter(|m| m.status == Status::Cancelled) else {
+            return;
+        };
+        let Some(known) = message.content.get(at..) else {
+            return;
+        };
+        if let Some(new) = text.strip_prefix(known).filter(|new| !new.is_empty()) {
+            Arc::make_mut(message).content.push_str(new);
+        }
+    }
+
     fn push(&mut self, message: Arc<Message>) {
         self.place_of
             .insert(message.id.clone(), self.messages.len());

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
@@ -40,28 +40,43 @@ impl Serialize for ThreadHeader {
 }
 
 impl Serialize for Thread {
-    /// Writes the settled messages only: what still streams is not on disk yet.
+    /// Writes the settled messages only: what still streams is not said yet.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct Settled<'a>(&'a Thread);
-        impl Serialize for Settled<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut seq = serializer.serialize_seq(None)?;
-                for message in self
-                    .0
-                    .messages()
-                    .iter()
-                    .filter(|m| m.status().is_terminal())
-                {
-                    seq.serialize_element(message)?;
-                }
-                seq.end()
-            }
-        }
-        let mut map = serializer.serialize_map(None)?;
-        self.header().serialize_into(&mut map)?;
-        map.serialize_entry("messages", &Settled(self))?;
-        map.end()
+        let settled = self.messages().iter().filter(|m| m.status().is_terminal());
+        serialize_file(self, settled.map(|m| &**m), serializer)
     }
+}
+
+/// The form in which the store writes a thread: a message that still streams is there as if it ended now.
+pub(crate) struct AsSaved<'a>(pub(crate) &'a Thread);
+
+impl Serialize for AsSaved<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let live = self.0.streaming().map(|m| m.as_interrupted());
+        let settled = &self.0.messages()[..self.0.messages().len() - usize::from(live.is_some())];
+        serialize_file(
+            self.0,
+            settled.iter().map(|m| &**m).chain(&live),
+            serializer,
+        )
+    }
+}
+
+fn serialize_file<'a, S: Serializer>(
+    thread: &Thread,
+    messages: impl Iterator<Item = &'a Message> + Clone,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    struct List<I>(I);
+    impl<'a, I: Iterator<Item = &'a Message> + Clone> Serialize for List<I> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_seq(self.0.clone())
+        }
+    }
+    let mut map = serializer.serialize_map(None)?;
+    thread.header().serialize_into(&mut map)?;
+    map.serialize_entry("messages", &List(messages))?;
+    map.end()
 }
 
 impl<'de> Deserialize<'de> for Thread {
