@@ -1,0 +1,323 @@
+//! The turns of one thread: a state machine without clock, names or I/O of its own.
+
+use std::collections::VecDeque;
+
+use transcript::{MessageId, NewMessage, Status, Thread};
+
+use crate::desk::Desk;
+pub use crate::desk::TurnContext;
+use crate::event::TurnEvent;
+use crate::input::{Input, RequestId};
+use crate::output::{Durability, Output};
+use crate::queue::{Queued, Send, Waiting};
+use crate::reply::{After, Reply};
+use crate::turn::{Responder, Turn, open_retry, open_turn, place_reply, retriable};
+
+/// Runs the turns of one thread, one at a time.
+///
+/// A turn is a message and the replies to it, one seat after the other, each prompt assembled once the reply
+/// before it has settled. A reply that fails doesn't keep the next seat from answering; [`Input::Stop`] does.
+/// What the person sends during a turn is queued and becomes the next turn.
+///
+/// A retry is a turn of one seat. Its prompt shows the thread as it is now, less the attempts of that seat
+/// that failed since the message they were to answer, so that a model neither repeats nor continues its own
+/// broken words. The failed reply stays in the thread, unless it says nothing at all: then it is taken back.
+///
+/// News of requests that are not open any more is ignored.
+#[derive(Debug, Default)]
+pub struct Orchestrator {
+    generation: u64,
+    last_request: u64,
+    turn: Option<Turn>,
+    queue: VecDeque<Waiting>,
+    /// After a stop the queue waits for the person.
+    paused: bool,
+    /// Notes that wait for the reply in progress to settle.
+    notes: VecDeque<(MessageId, String)>,
+}
+
+impl Orchestrator {
+    /// One for a thread in which nothing is going on.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether a turn is in progress.
+    pub fn is_generating(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// The number of the current or last turn.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The reply in progress.
+    pub fn streaming(&self) -> Option<&MessageId> {
+        Some(self.reply()?.message_id())
+    }
+
+    /// The requests that are open.
+    pub fn open_requests(&self) -> Vec<RequestId> {
+        self.reply()
+            .map(|reply| reply.open_requests().collect())
+            .unwrap_or_default()
+    }
+
+    /// What waits for its turn, next first.
+    pub fn queued(&self) -> Vec<Queued> {
+        self.queue.iter().map(Waiting::summary).collect()
+    }
+
+    /// Whether what waits waits for [`Input::Resume`].
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Handles one input; the outputs are to be carried out in order. Input that makes no sense now changes
+    /// nothing, and says so by a warning where it was an act of the person.
+    pub fn handle(
+        &mut self,
+        thread: &mut Thread,
+        input: Input,
+        context: &mut TurnContext<'_>,
+    ) -> Vec<Output> {
+        let mut desk = Desk {
+            thread,
+            context,
+            generation: self.generation,
+            outputs: Vec::new(),
+        };
+        match input {
+            Input::Send {
+                message_id,
+                text,
+                context_blocks,
+                targets,
+                mode,
+            } => {
+                let send = Send {
+                    message_id,
+                    text,
+                    context_blocks,
+                    targets,
+                    mode,
+                    selected: desk.context.selected.cloned(),
+                };
+                self.send(send, &mut desk);
+            }
+            Input::Delta { request, text } => {
+                if let Some(reply) = self.reply_to(request) {
+                    reply.heard(request, &text, &mut desk);
+                }
+            }
+            Input::Reasoning { request, text } => {
+                if let Some(reply) = self.reply_to(request) {
+                    reply.thought(request, &text, &mut desk);
+                }
+            }
+            Input::Done {
+                request,
+                usage,
+                model,
+                finish,
+            } => {
+                let mut last = self.last_request;
+                if let Some(reply) = self.reply_to(request) {
+                    let after =
+                        reply.finished(request, usage, model, &finish, &mut last, &mut desk);
+                    self.after_request(last, after);
+                }
+            }
+            Input::Failed {
+                request,
+                error,
+                cut_off,
+            } => {
+                let mut last = self.last_request;
+                if let Some(reply) = self.reply_to(request) {
+                    let after = reply.failed(request, &error, cut_off, &mut last, &mut desk);
+                    self.after_request(last, after);
+                }
+            }
+            Input::Stop => self.stop(&mut desk),
+            Input::Resume => self.resume(&mut desk),
+            Input::Retry { message_id } => self.retry(message_id, &mut desk),
+            Input::Unqueue { message_id } => self.unqueue(&message_id, &mut desk),
+            Input::Delete { message_id } => delete(&message_id, &mut desk),
+            Input::Note { message_id, text } => self.note(message_id, text, &mut desk),
+        }
+        self.go_on(&mut desk);
+        desk.outputs
+    }
+
+    fn reply(&self) -> Option<&Reply> {
+        self.turn.as_ref()?.reply.as_ref()
+    }
+
+    fn reply_to(&mut self, request: RequestId) -> Option<&mut Reply> {
+        let reply = self.turn.as_mut()?.reply.as_mut()?;
+        reply.has_open(request).then_some(reply)
+    }
+
+    fn send(&mut self, send: Send, desk: &mut Desk<'_, '_>) {
+        if self.is_taken(&send.message_id, desk) {
+            desk.warn(format!("message id is already in use: {}", send.message_id));
+        } else if self.turn.is_some() {
+            self.queue.push_back(Waiting::Send(send));
+            self.tell_queue(desk);
+        } else {
+            self.begin(Waiting::Send(send), desk);
+        }
+    }
+
+    fn retry(&mut self, message_id: MessageId, desk: &mut Desk<'_, '_>) {
+        if let Err(why) = retriable(desk.thread, &message_id) {
+            desk.warn(why);
+        } else if self.turn.is_none() {
+            self.begin(Waiting::Retry(message_id), desk);
+        } else if !self.queue.iter().any(|w| *w.message_id() == message_id) {
+            self.queue.push_back(Waiting::Retry(message_id));
+            self.tell_queue(desk);
+        }
+    }
+
+    fn note(&mut self, message_id: MessageId, text: String, desk: &mut Desk<'_, '_>) {
+        if self.is_taken(&message_id, desk) {
+            desk.warn(format!("message id is already in use: {message_id}"));
+        } else {
+            // Put down by `go_on`, at once unless a reply is in progress.
+            self.notes.push_back((message_id, text));
+        }
+    }
+
+    fn unqueue(&mut self, message_id: &MessageId, desk: &mut Desk<'_, '_>) {
+        let waiting = self.queue.len();
+        self.queue.retain(|w| w.message_id() != message_id);
+        if self.queue.len() < waiting {
+            self.paused &= !self.queue.is_empty();
+            self.tell_queue(desk);
+        }
+    }
+
+    fn resume(&mut self, desk: &mut Desk<'_, '_>) {
+        if std::mem::take(&mut self.paused) {
+            self.tell_queue(desk);
+        }
+    }
+
+    fn stop(&mut self, desk: &mut Desk<'_, '_>) {
+        let Some(turn) = &mut self.turn else {
+            return;
+        };
+        turn.ok = false;
+        turn.pending.clear();
+        if let Some(mut reply) = turn.reply.take() {
+            reply.stop(desk);
+        }
+        if !self.queue.is_empty() {
+            self.paused = true;
+            self.tell_queue(desk);
+        }
+    }
+
+    fn after_request(&mut self, last_request: u64, after: After) {
+        self.last_request = last_request;
+        if let (Some(turn), After::Settled { ok }) = (&mut self.turn, after) {
+            turn.reply = None;
+            turn.ok &= ok;
+        }
+    }
+
+    /// Moves on until a reply is in progress or there is nothing left to do.
+    fn go_on(&mut self, desk: &mut Desk<'_, '_>) {
+        loop {
+            if self.reply().is_some() {
+                return;
+            }
+            self.put_down_notes(desk);
+            if let Some(turn) = &mut self.turn {
+                match turn.pending.pop_front() {
+                    Some(responder) => self.begin_reply(&responder, desk),
+                    None => self.end_turn(desk),
+                }
+            } else if self.paused {
+                return;
+            } else if let Some(next) = self.queue.pop_front() {
+                self.tell_queue(desk);
+                self.begin(next, desk);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn begin(&mut self, waiting: Waiting, desk: &mut Desk<'_, '_>) {
+        self.generation += 1;
+        desk.generation = self.generation;
+        desk.tell(|thread, generation| TurnEvent::TurnStarted { thread, generation });
+        self.turn = Some(match waiting {
+            Waiting::Send(send) => open_turn(send, desk),
+            Waiting::Retry(message_id) => open_retry(&message_id, desk),
+        });
+    }
+
+    fn begin_reply(&mut self, responder: &Responder, desk: &mut Desk<'_, '_>) {
+        let Some(turn) = &mut self.turn else {
+            return;
+        };
+        match place_reply(responder, turn.mode, desk) {
+            Ok((message_id, seat, prompt)) => {
+                let last = &mut self.last_request;
+                turn.reply = Some(Reply::begin(
+                    message_id, seat, prompt, turn.mode, last, desk,
+                ));
+            }
+            Err(why) => {
+                turn.ok = false;
+                desk.warn(why);
+            }
+        }
+    }
+
+    fn end_turn(&mut self, desk: &mut Desk<'_, '_>) {
+        if let Some(turn) = self.turn.take() {
+            desk.tell(|thread, generation| TurnEvent::TurnEnded {
+                thread,
+                generation,
+                ok: turn.ok,
+            });
+        }
+    }
+
+    fn put_down_notes(&mut self, desk: &mut Desk<'_, '_>) {
+        for (message_id, text) in self.notes.drain(..) {
+            if let Err(error) = desk.append(NewMessage::system(text), message_id, Durability::Later)
+            {
+                desk.warn(error.to_string());
+            }
+        }
+    }
+
+    fn tell_queue(&self, desk: &mut Desk<'_, '_>) {
+        desk.tell(|thread, generation| TurnEvent::QueueChanged {
+            thread,
+            generation,
+            queued: self.queued(),
+            paused: self.paused,
+        });
+    }
+
+    fn is_taken(&self, id: &MessageId, desk: &Desk<'_, '_>) -> bool {
+        desk.thread.message(id).is_some()
+            || self.queue.iter().any(|waiting| waiting.message_id() == id)
+            || self.notes.iter().any(|(waiting, _)| waiting == id)
+    }
+}
+
+fn delete(message_id: &MessageId, desk: &mut Desk<'_, '_>) {
+    match desk.thread.message(message_id).map(|m| m.status()) {
+        Some(Status::Deleted) => {}
+        _ => desk.tombstone(message_id),
+    }
+}
