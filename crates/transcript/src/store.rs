@@ -32,7 +32,7 @@ pub struct ThreadStore {
     /// When the store was opened; names what is put aside where the caller gives no time.
     pub(crate) opened_at: Timestamp,
     /// Held for as long as the store lives.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl ThreadStore {
@@ -69,7 +69,7 @@ impl ThreadStore {
             access,
             live: HashMap::new(),
             opened_at: now,
-            _lock: lock,
+            lock,
         };
         notices.extend(store.refresh(now)?);
         Ok((store, notices))
@@ -304,6 +304,10 @@ impl Drop for ThreadStore {
             log::error!("threads were not saved: {error}");
         }
         self.save_index();
+        // Closing the file is not enough while a child process that is being started still has a copy of it.
+        if let Some(Err(error)) = self.lock.as_ref().map(File::unlock) {
+            log::warn!("cannot unlock the data folder: {error}");
+        }
     }
 }
 
