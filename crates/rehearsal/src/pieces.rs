@@ -124,7 +124,52 @@ impl Cutter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::script::{AnswerKind, Script};
+    use crate::table_view::TableView;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// The pieces that every step of a script says, step by step.
+    fn said(script: &Script) -> Vec<Vec<Piece>> {
+        let meaning = Meaning {
+            view: &TableView::default(),
+            facts: &BTreeMap::new(),
+        };
+        let replies = script
+            .steps
+            .iter()
+            .filter_map(|step| match &step.answer.kind {
+                AnswerKind::Reply(reply) => Some(pieces(reply, meaning)),
+                _ => None,
+            });
+        replies.collect()
+    }
+
+    #[test]
+    fn a_pace_delays_every_chunk_but_the_first_and_those_with_a_delay_of_their_own() {
+        let script = "[[step]]\ntokens_per_second = 100.0\nreply = [{ content = 'a' }, { content = 'b' }, { content = 'c', delay_ms = 3 }]";
+        let script = Script::parse(script).expect("the script is well formed");
+        let delays: Vec<_> = said(&script)[0].iter().map(|piece| piece.delay).collect();
+        let millis = |n| Some(Duration::from_millis(n));
+        assert_eq!(delays, [None, millis(10), millis(3), None]);
+    }
+
+    #[test]
+    fn the_demo_speaks_at_a_readers_pace_in_pieces_of_a_few_letters() {
+        for pieces in said(&Script::demo()) {
+            let (finish, words) = pieces.split_last().expect("a reply has pieces");
+            assert!(finish.finish.is_some());
+            for piece in &words[1..] {
+                let delay = piece.delay.expect("the demo has a pace").as_millis();
+                assert!((16..=84).contains(&delay), "{delay} ms");
+            }
+            for piece in words {
+                let text = piece.content.as_ref().or(piece.reasoning.as_ref());
+                let chars = text.map_or(0, |text| text.chars().count());
+                assert!((1..=6).contains(&chars), "{piece:?}");
+            }
+        }
+    }
 
     proptest! {
         #[test]

@@ -43,8 +43,12 @@ impl Script {
         compile::compile(text)
     }
 
-    /// The built-in demo table: two scripted seats, `demo-scout` and `demo-critic`, that answer about a folder from
-    /// the facts in [`Options`](crate::Options). It is written for lenient mode.
+    /// The built-in demo table: two scripted models, `demo-scout` and `demo-critic`, that answer about a folder from
+    /// the facts in [`Options`](crate::Options). It is written for lenient mode and for seats that are addressed as
+    /// `@scout` and `@critic`.
+    ///
+    /// The facts are texts on one line, each of which may be left out: `folder`, `file_count`, `line_count`,
+    /// `top_languages`, `readme_first_line`, `largest_files`, `entry_points`. Lists are separated by commas.
     pub fn demo() -> Script {
         const DEMO: &str = include_str!("../../../assets/rehearsal/demo.toml");
         match Script::parse(DEMO) {

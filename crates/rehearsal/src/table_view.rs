@@ -129,10 +129,12 @@ fn text_of(content: &Value) -> String {
 /// Splits a message where a paragraph begins with a label. What stands before the first label is the person's.
 fn utterances(text: &str) -> Vec<Utterance> {
     let mut said: Vec<Utterance> = Vec::new();
-    let mut in_fence = false;
+    let mut fence = None;
     let mut after_blank = true;
     for line in text.split_inclusive('\n') {
-        let label = (after_blank && !in_fence).then(|| label(line)).flatten();
+        let label = (after_blank && fence.is_none())
+            .then(|| label(line))
+            .flatten();
         let (speaker, words) = match label {
             Some((speaker, words)) => (Some(speaker), words),
             None => (None, line),
@@ -144,15 +146,26 @@ fn utterances(text: &str) -> Vec<Utterance> {
                 text: words.to_owned(),
             }),
         }
-        if line.trim_start().starts_with("```") {
-            in_fence = !in_fence;
-        }
+        fence = fence_after(fence, line);
         after_blank = line.trim().is_empty();
     }
     for utterance in &mut said {
         utterance.text = utterance.text.trim().to_owned();
     }
     said
+}
+
+/// The backticks of the code fence that is open after a line, if one is (CommonMark 0.31, section 4.5).
+fn fence_after(open: Option<usize>, line: &str) -> Option<usize> {
+    let line = line.trim();
+    let backticks = line.len() - line.trim_start_matches('`').len();
+    match open {
+        None => (backticks >= 3).then_some(backticks),
+        Some(opening) => {
+            let closes = backticks >= opening && backticks == line.len();
+            (!closes).then_some(opening)
+        }
+    }
 }
 
 /// The label a line begins with, and the rest of the line. A seat's label has a colon, so that a link or a TOML table
@@ -218,7 +231,7 @@ mod tests {
     fn merged_messages_are_told_apart_by_their_paragraphs() {
         let view = view(&json!([{
             "role": "user",
-            "content": "[User] look\n\n```toml\n\n[Scout]: not a label\n```\n\n[dependencies]\n\n[Scout]: seen"
+            "content": "[User] look\n\na.md:1-5\n````\n```toml\n\n[Scout]: not a label\n````\n\n[dependencies]\n\n[Scout]: seen"
         }]));
         assert!(view.user.starts_with("look"));
         assert!(view.user.ends_with("[dependencies]"));

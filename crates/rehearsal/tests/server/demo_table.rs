@@ -186,22 +186,3 @@ async fn without_facts_the_seats_say_that_they_do_not_know() {
         }
     }
 }
-
-#[tokio::test]
-async fn the_demo_speaks_at_a_readers_pace() {
-    let rehearsal = Rehearsal::start(Script::demo(), Options::default())
-        .await
-        .expect("a port is free");
-    let mut body = request("Critic", &[user("thanks")]);
-    body["stream"] = json!(true);
-    let start = std::time::Instant::now();
-    let response = crate::client::ask(&rehearsal, &body).await;
-    let deltas = response.events().len() as u128 - 1;
-    assert_eq!(response.content(), "Gladly. No objections.");
-    // Only a floor: a busy machine may take longer than 60 deltas a second.
-    assert!(
-        start.elapsed().as_millis() >= (deltas - 1) * 16,
-        "{deltas} deltas in {:?}",
-        start.elapsed()
-    );
-}
