@@ -40,8 +40,8 @@ fn main() {
             "MISSED"
         };
         println!(
-            "bench estimate ({name}, {MESSAGES} messages): {estimate:.1?}, after one more message {grown:.1?}, \
-             first {first:.1?} (target < {TARGET:?}): {:.4}x of assembling {verdict}",
+            "bench estimate, {name}: {:.4}x of assembling the prompt ({MESSAGES} messages: {estimate:.1?}; \
+             {grown:.1?} after one more message; {first:.1?} the first time; target < {TARGET:?}) {verdict}",
             estimate.as_secs_f64() / assemble.as_secs_f64(),
         );
     }

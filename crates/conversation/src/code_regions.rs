@@ -5,12 +5,17 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 /// The code in a markdown text, as CommonMark reads it: spans with their backticks, fenced and indented
-/// blocks whole. Asking it is cheap; making it parses the text once.
+/// blocks whole. Asking is cheap; a text with any sign of code
+/// is parsed once.
 pub(crate) struct CodeRegions(Vec<Range<usize>>);
 
 impl CodeRegions {
     /// Finds the code in `text`.
     pub(crate) fn of(text: &str) -> Self {
+        let marks = ["`", "~~~", "    ", "\t"];
+        if !marks.iter().any(|mark| text.contains(mark)) {
+            return Self(Vec::new());
+        }
         Self(
             Parser::new_ext(text, Options::ENABLE_TABLES)
                 .into_offset_iter()

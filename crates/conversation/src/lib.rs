@@ -32,7 +32,6 @@
 pub mod bonfire;
 mod code_regions;
 pub mod context_block;
-mod desk;
 mod ending;
 pub mod estimate;
 pub mod event;
@@ -51,7 +50,9 @@ pub mod seat;
 mod seat_view;
 mod size;
 mod speaker_names;
+mod thread_writer;
 mod turn;
+pub mod turn_context;
 
 pub use context_block::render_context_block;
 pub use estimate::{Draft, PromptEstimate, PromptEstimator};
@@ -60,8 +61,9 @@ pub use input::{Finish, Input, RequestId, SendMode};
 pub use journal_entry::JournalEntry;
 pub use label_echo::{LabelStripper, foreign_label, strip_own_label};
 pub use mention::{Mention, MentionKind, mentions};
-pub use orchestrator::{Orchestrator, TurnContext};
+pub use orchestrator::Orchestrator;
 pub use output::{Durability, Effort, Output, Purpose, Queued, QueuedKind, Request};
 pub use prompt::{Prompt, PromptMessage, PromptOptions, PromptRole, assemble, assemble_without};
 pub use router::{RouterMode, Routing, RoutingReason, last_addressed, route};
 pub use seat::Seat;
+pub use turn_context::TurnContext;

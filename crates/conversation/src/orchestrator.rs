@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use transcript::{MessageId, NewMessage, Status, Thread};
 
-use crate::desk::Desk;
-pub use crate::desk::TurnContext;
 use crate::event::TurnEvent;
 use crate::input::{Input, RequestId};
 use crate::output::{Durability, Output};
-use crate::queue::{Queued, Send, Waiting};
+use crate::queue::{Queued, Send, WaitingTurn};
 use crate::reply::{After, Reply};
+use crate::thread_writer::ThreadWriter;
 use crate::turn::{Responder, Turn, open_retry, open_turn, place_reply, retriable};
+use crate::turn_context::TurnContext;
 
 /// Runs the turns of one thread, one at a time.
 ///
@@ -29,7 +29,7 @@ pub struct Orchestrator {
     generation: u64,
     last_request: u64,
     turn: Option<Turn>,
-    queue: VecDeque<Waiting>,
+    queue: VecDeque<WaitingTurn>,
     /// After a stop the queue waits for the person.
     paused: bool,
     /// Notes that wait for the reply in progress to settle.
@@ -66,7 +66,7 @@ impl Orchestrator {
 
     /// What waits for its turn, next first.
     pub fn queued(&self) -> Vec<Queued> {
-        self.queue.iter().map(Waiting::summary).collect()
+        self.queue.iter().map(WaitingTurn::summary).collect()
     }
 
     /// Whether what waits waits for [`Input::Resume`].
@@ -82,7 +82,7 @@ impl Orchestrator {
         input: Input,
         context: &mut TurnContext<'_>,
     ) -> Vec<Output> {
-        let mut desk = Desk {
+        let mut writer = ThreadWriter {
             thread,
             context,
             generation: self.generation,
@@ -102,18 +102,18 @@ impl Orchestrator {
                     context_blocks,
                     targets,
                     mode,
-                    selected: desk.context.selected.cloned(),
+                    selected: writer.context.selected.cloned(),
                 };
-                self.send(send, &mut desk);
+                self.send(send, &mut writer);
             }
             Input::Delta { request, text } => {
                 if let Some(reply) = self.reply_to(request) {
-                    reply.heard(request, &text, &mut desk);
+                    reply.heard(request, &text, &mut writer);
                 }
             }
             Input::Reasoning { request, text } => {
                 if let Some(reply) = self.reply_to(request) {
-                    reply.thought(request, &text, &mut desk);
+                    reply.thought(request, &text, &mut writer);
                 }
             }
             Input::Done {
@@ -125,7 +125,7 @@ impl Orchestrator {
                 let mut last = self.last_request;
                 if let Some(reply) = self.reply_to(request) {
                     let after =
-                        reply.finished(request, usage, model, &finish, &mut last, &mut desk);
+                        reply.finished(request, usage, model, &finish, &mut last, &mut writer);
                     self.after_request(last, after);
                 }
             }
@@ -136,19 +136,19 @@ impl Orchestrator {
             } => {
                 let mut last = self.last_request;
                 if let Some(reply) = self.reply_to(request) {
-                    let after = reply.failed(request, &error, cut_off, &mut last, &mut desk);
+                    let after = reply.failed(request, &error, cut_off, &mut last, &mut writer);
                     self.after_request(last, after);
                 }
             }
-            Input::Stop => self.stop(&mut desk),
-            Input::Resume => self.resume(&mut desk),
-            Input::Retry { message_id } => self.retry(message_id, &mut desk),
-            Input::Unqueue { message_id } => self.unqueue(&message_id, &mut desk),
-            Input::Delete { message_id } => delete(&message_id, &mut desk),
-            Input::Note { message_id, text } => self.note(message_id, text, &mut desk),
+            Input::Stop => self.stop(&mut writer),
+            Input::Resume => self.resume(&mut writer),
+            Input::Retry { message_id } => self.retry(message_id, &mut writer),
+            Input::Unqueue { message_id } => self.unqueue(&message_id, &mut writer),
+            Input::Delete { message_id } => delete(&message_id, &mut writer),
+            Input::Note { message_id, text } => self.note(message_id, text, &mut writer),
         }
-        self.go_on(&mut desk);
-        desk.outputs
+        self.go_on(&mut writer);
+        writer.outputs
     }
 
     fn reply(&self) -> Option<&Reply> {
@@ -160,64 +160,64 @@ impl Orchestrator {
         reply.has_open(request).then_some(reply)
     }
 
-    fn send(&mut self, send: Send, desk: &mut Desk<'_, '_>) {
-        if self.is_taken(&send.message_id, desk) {
-            desk.warn(format!("message id is already in use: {}", send.message_id));
+    fn send(&mut self, send: Send, writer: &mut ThreadWriter<'_, '_>) {
+        if self.is_taken(&send.message_id, writer) {
+            writer.warn(format!("message id is already in use: {}", send.message_id));
         } else if self.turn.is_some() {
-            self.queue.push_back(Waiting::Send(send));
-            self.tell_queue(desk);
+            self.queue.push_back(WaitingTurn::Send(send));
+            self.tell_queue(writer);
         } else {
-            self.begin(Waiting::Send(send), desk);
+            self.begin(WaitingTurn::Send(send), writer);
         }
     }
 
-    fn retry(&mut self, message_id: MessageId, desk: &mut Desk<'_, '_>) {
-        if let Err(why) = retriable(desk.thread, &message_id) {
-            desk.warn(why);
+    fn retry(&mut self, message_id: MessageId, writer: &mut ThreadWriter<'_, '_>) {
+        if let Err(why) = retriable(writer.thread, &message_id) {
+            writer.warn(why);
         } else if self.turn.is_none() {
-            self.begin(Waiting::Retry(message_id), desk);
+            self.begin(WaitingTurn::Retry(message_id), writer);
         } else if !self.queue.iter().any(|w| *w.message_id() == message_id) {
-            self.queue.push_back(Waiting::Retry(message_id));
-            self.tell_queue(desk);
+            self.queue.push_back(WaitingTurn::Retry(message_id));
+            self.tell_queue(writer);
         }
     }
 
-    fn note(&mut self, message_id: MessageId, text: String, desk: &mut Desk<'_, '_>) {
-        if self.is_taken(&message_id, desk) {
-            desk.warn(format!("message id is already in use: {message_id}"));
+    fn note(&mut self, message_id: MessageId, text: String, writer: &mut ThreadWriter<'_, '_>) {
+        if self.is_taken(&message_id, writer) {
+            writer.warn(format!("message id is already in use: {message_id}"));
         } else {
             // Put down by `go_on`, at once unless a reply is in progress.
             self.notes.push_back((message_id, text));
         }
     }
 
-    fn unqueue(&mut self, message_id: &MessageId, desk: &mut Desk<'_, '_>) {
+    fn unqueue(&mut self, message_id: &MessageId, writer: &mut ThreadWriter<'_, '_>) {
         let waiting = self.queue.len();
         self.queue.retain(|w| w.message_id() != message_id);
         if self.queue.len() < waiting {
             self.paused &= !self.queue.is_empty();
-            self.tell_queue(desk);
+            self.tell_queue(writer);
         }
     }
 
-    fn resume(&mut self, desk: &mut Desk<'_, '_>) {
+    fn resume(&mut self, writer: &mut ThreadWriter<'_, '_>) {
         if std::mem::take(&mut self.paused) {
-            self.tell_queue(desk);
+            self.tell_queue(writer);
         }
     }
 
-    fn stop(&mut self, desk: &mut Desk<'_, '_>) {
+    fn stop(&mut self, writer: &mut ThreadWriter<'_, '_>) {
         let Some(turn) = &mut self.turn else {
             return;
         };
         turn.ok = false;
         turn.pending.clear();
         if let Some(mut reply) = turn.reply.take() {
-            reply.stop(desk);
+            reply.stop(writer);
         }
         if !self.queue.is_empty() {
             self.paused = true;
-            self.tell_queue(desk);
+            self.tell_queue(writer);
         }
     }
 
@@ -230,59 +230,59 @@ impl Orchestrator {
     }
 
     /// Moves on until a reply is in progress or there is nothing left to do.
-    fn go_on(&mut self, desk: &mut Desk<'_, '_>) {
+    fn go_on(&mut self, writer: &mut ThreadWriter<'_, '_>) {
         loop {
             if self.reply().is_some() {
                 return;
             }
-            self.put_down_notes(desk);
+            self.put_down_notes(writer);
             if let Some(turn) = &mut self.turn {
                 match turn.pending.pop_front() {
-                    Some(responder) => self.begin_reply(&responder, desk),
-                    None => self.end_turn(desk),
+                    Some(responder) => self.begin_reply(&responder, writer),
+                    None => self.end_turn(writer),
                 }
             } else if self.paused {
                 return;
             } else if let Some(next) = self.queue.pop_front() {
-                self.tell_queue(desk);
-                self.begin(next, desk);
+                self.tell_queue(writer);
+                self.begin(next, writer);
             } else {
                 return;
             }
         }
     }
 
-    fn begin(&mut self, waiting: Waiting, desk: &mut Desk<'_, '_>) {
+    fn begin(&mut self, waiting: WaitingTurn, writer: &mut ThreadWriter<'_, '_>) {
         self.generation += 1;
-        desk.generation = self.generation;
-        desk.tell(|thread, generation| TurnEvent::TurnStarted { thread, generation });
+        writer.generation = self.generation;
+        writer.tell(|thread, generation| TurnEvent::TurnStarted { thread, generation });
         self.turn = Some(match waiting {
-            Waiting::Send(send) => open_turn(send, desk),
-            Waiting::Retry(message_id) => open_retry(&message_id, desk),
+            WaitingTurn::Send(send) => open_turn(send, writer),
+            WaitingTurn::Retry(message_id) => open_retry(&message_id, writer),
         });
     }
 
-    fn begin_reply(&mut self, responder: &Responder, desk: &mut Desk<'_, '_>) {
+    fn begin_reply(&mut self, responder: &Responder, writer: &mut ThreadWriter<'_, '_>) {
         let Some(turn) = &mut self.turn else {
             return;
         };
-        match place_reply(responder, turn.mode, desk) {
+        match place_reply(responder, turn.mode, writer) {
             Ok((message_id, seat, prompt)) => {
                 let last = &mut self.last_request;
                 turn.reply = Some(Reply::begin(
-                    message_id, seat, prompt, turn.mode, last, desk,
+                    message_id, seat, prompt, turn.mode, last, writer,
                 ));
             }
             Err(why) => {
                 turn.ok = false;
-                desk.warn(why);
+                writer.warn(why);
             }
         }
     }
 
-    fn end_turn(&mut self, desk: &mut Desk<'_, '_>) {
+    fn end_turn(&mut self, writer: &mut ThreadWriter<'_, '_>) {
         if let Some(turn) = self.turn.take() {
-            desk.tell(|thread, generation| TurnEvent::TurnEnded {
+            writer.tell(|thread, generation| TurnEvent::TurnEnded {
                 thread,
                 generation,
                 ok: turn.ok,
@@ -290,17 +290,18 @@ impl Orchestrator {
         }
     }
 
-    fn put_down_notes(&mut self, desk: &mut Desk<'_, '_>) {
+    fn put_down_notes(&mut self, writer: &mut ThreadWriter<'_, '_>) {
         for (message_id, text) in self.notes.drain(..) {
-            if let Err(error) = desk.append(NewMessage::system(text), message_id, Durability::Later)
+            if let Err(error) =
+                writer.append(NewMessage::system(text), message_id, Durability::Later)
             {
-                desk.warn(error.to_string());
+                writer.warn(error.to_string());
             }
         }
     }
 
-    fn tell_queue(&self, desk: &mut Desk<'_, '_>) {
-        desk.tell(|thread, generation| TurnEvent::QueueChanged {
+    fn tell_queue(&self, writer: &mut ThreadWriter<'_, '_>) {
+        writer.tell(|thread, generation| TurnEvent::QueueChanged {
             thread,
             generation,
             queued: self.queued(),
@@ -308,16 +309,16 @@ impl Orchestrator {
         });
     }
 
-    fn is_taken(&self, id: &MessageId, desk: &Desk<'_, '_>) -> bool {
-        desk.thread.message(id).is_some()
+    fn is_taken(&self, id: &MessageId, writer: &ThreadWriter<'_, '_>) -> bool {
+        writer.thread.message(id).is_some()
             || self.queue.iter().any(|waiting| waiting.message_id() == id)
             || self.notes.iter().any(|(waiting, _)| waiting == id)
     }
 }
 
-fn delete(message_id: &MessageId, desk: &mut Desk<'_, '_>) {
-    match desk.thread.message(message_id).map(|m| m.status()) {
+fn delete(message_id: &MessageId, writer: &mut ThreadWriter<'_, '_>) {
+    match writer.thread.message(message_id).map(|m| m.status()) {
         Some(Status::Deleted) => {}
-        _ => desk.tombstone(message_id),
+        _ => writer.tombstone(message_id),
     }
 }

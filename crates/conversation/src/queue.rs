@@ -28,7 +28,7 @@ pub enum QueuedKind {
 }
 
 #[derive(Debug)]
-pub(crate) enum Waiting {
+pub(crate) enum WaitingTurn {
     Send(Send),
     Retry(MessageId),
 }
@@ -44,7 +44,7 @@ pub(crate) struct Send {
     pub(crate) selected: Option<SeatId>,
 }
 
-impl Waiting {
+impl WaitingTurn {
     pub(crate) fn message_id(&self) -> &MessageId {
         match self {
             Self::Send(send) => &send.message_id,

@@ -4,7 +4,6 @@ use transcript::{MessageId, Settlement, Usage};
 
 use crate::Seat;
 use crate::bonfire::{Bonfire, Progress, Step, StepRequest};
-use crate::desk::Desk;
 use crate::ending::{failure_text, finish_error, of_failed, of_finished, total_usage};
 use crate::event::TurnEvent;
 use crate::input::{Finish, RequestId, SendMode};
@@ -12,6 +11,7 @@ use crate::journal_entry::JournalEntry;
 use crate::label_echo::LabelStripper;
 use crate::output::{Effort, Output, Purpose, Request};
 use crate::prompt::Prompt;
+use crate::thread_writer::ThreadWriter;
 
 /// A reply and the requests that are open for it: one, or several while a Bonfire drafts.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ struct OpenRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
     /// More is to come.
-    Goes,
+    Continues,
     /// It has settled, well or not.
     Settled {
         /// Whether it was said in full.
@@ -51,7 +51,7 @@ impl Reply {
         prompt: Prompt,
         mode: SendMode,
         next_request: &mut u64,
-        desk: &mut Desk<'_, '_>,
+        writer: &mut ThreadWriter<'_, '_>,
     ) -> Self {
         let mut reply = Self {
             message_id,
@@ -62,11 +62,11 @@ impl Reply {
             seat,
         };
         match mode {
-            SendMode::Chat => reply.ask(Purpose::Reply, prompt, None, next_request, desk),
+            SendMode::Chat => reply.ask(Purpose::Reply, prompt, None, next_request, writer),
             SendMode::Bonfire => {
                 let (bonfire, plan) = Bonfire::start(prompt, reply.seat.merge_same_role);
                 reply.bonfire = Some(bonfire);
-                reply.ask_step(plan, next_request, desk);
+                reply.ask_step(plan, next_request, writer);
             }
         }
         reply
@@ -84,32 +84,42 @@ impl Reply {
         self.open.iter().map(|open| open.id)
     }
 
-    pub(crate) fn heard(&mut self, request: RequestId, text: &str, desk: &mut Desk<'_, '_>) {
+    pub(crate) fn heard(
+        &mut self,
+        request: RequestId,
+        text: &str,
+        writer: &mut ThreadWriter<'_, '_>,
+    ) {
         let Some(open) = self.open.iter().find(|open| open.id == request) else {
             return;
         };
         match open.purpose {
             Purpose::Reply | Purpose::Bonfire(Step::Synthesis) => {
                 let shown = self.stripper.feed(text);
-                desk.grow(&self.message_id, shown);
+                writer.grow(&self.message_id, shown);
             }
             Purpose::Bonfire(step) => {
                 let purpose = open.purpose;
                 if let Some(bonfire) = &mut self.bonfire {
                     bonfire.hear(step, text);
                 }
-                self.think_aloud(purpose, text, desk);
+                self.think_aloud(purpose, text, writer);
             }
         }
     }
 
-    pub(crate) fn thought(&mut self, request: RequestId, text: &str, desk: &mut Desk<'_, '_>) {
+    pub(crate) fn thought(
+        &mut self,
+        request: RequestId,
+        text: &str,
+        writer: &mut ThreadWriter<'_, '_>,
+    ) {
         let Some(open) = self.open.iter_mut().find(|open| open.id == request) else {
             return;
         };
         open.reasoning.push_str(text);
         let purpose = open.purpose;
-        self.think_aloud(purpose, text, desk);
+        self.think_aloud(purpose, text, writer);
     }
 
     pub(crate) fn finished(
@@ -119,10 +129,10 @@ impl Reply {
         model: Option<String>,
         finish: &Finish,
         next_request: &mut u64,
-        desk: &mut Desk<'_, '_>,
+        writer: &mut ThreadWriter<'_, '_>,
     ) -> After {
-        let Some(open) = self.close(request, desk) else {
-            return After::Goes;
+        let Some(open) = self.close(request, writer) else {
+            return After::Continues;
         };
         let response = JournalEntry::Response {
             request,
@@ -131,18 +141,18 @@ impl Reply {
             usage: usage.clone(),
             finish: finish.clone(),
         };
-        desk.journal(&self.message_id, response);
+        writer.journal(&self.message_id, response);
         self.usage = total_usage(self.usage.take(), usage);
         match open.purpose {
             Purpose::Reply | Purpose::Bonfire(Step::Synthesis) => {
-                self.settle(desk, |said_something| Settlement {
+                self.settle(writer, |said_something| Settlement {
                     model,
                     ..of_finished(finish, said_something)
                 })
             }
             Purpose::Bonfire(step) => {
                 let outcome = finish_error(finish).map_or(Ok(()), Err);
-                self.step_ended(step, outcome, next_request, desk)
+                self.step_ended(step, outcome, next_request, writer)
             }
         }
     }
@@ -153,36 +163,36 @@ impl Reply {
         error: &str,
         cut_off: bool,
         next_request: &mut u64,
-        desk: &mut Desk<'_, '_>,
+        writer: &mut ThreadWriter<'_, '_>,
     ) -> After {
-        let Some(open) = self.close(request, desk) else {
-            return After::Goes;
+        let Some(open) = self.close(request, writer) else {
+            return After::Continues;
         };
-        self.journal_error(&open, failure_text(error, cut_off), desk);
+        self.journal_error(&open, failure_text(error, cut_off), writer);
         match open.purpose {
             Purpose::Reply | Purpose::Bonfire(Step::Synthesis) => self
-                .settle(desk, |said_something| {
+                .settle(writer, |said_something| {
                     of_failed(error, cut_off, said_something)
                 }),
             Purpose::Bonfire(step) => {
                 let outcome = Err(failure_text(error, cut_off));
-                self.step_ended(step, outcome, next_request, desk)
+                self.step_ended(step, outcome, next_request, writer)
             }
         }
     }
 
     /// Aborts what is open and keeps what has arrived.
-    pub(crate) fn stop(&mut self, desk: &mut Desk<'_, '_>) {
+    pub(crate) fn stop(&mut self, writer: &mut ThreadWriter<'_, '_>) {
         let requests: Vec<RequestId> = self.open_requests().collect();
         for request in &requests {
-            desk.outputs.push(Output::Abort { request: *request });
+            writer.outputs.push(Output::Abort { request: *request });
         }
         for request in requests {
-            if let Some(open) = self.close(request, desk) {
-                self.journal_error(&open, "stopped".to_owned(), desk);
+            if let Some(open) = self.close(request, writer) {
+                self.journal_error(&open, "stopped".to_owned(), writer);
             }
         }
-        self.settle(desk, |_| Settlement::cancelled(None));
+        self.settle(writer, |_| Settlement::cancelled(None));
     }
 
     fn step_ended(
@@ -190,30 +200,35 @@ impl Reply {
         step: Step,
         outcome: Result<(), String>,
         next_request: &mut u64,
-        desk: &mut Desk<'_, '_>,
+        writer: &mut ThreadWriter<'_, '_>,
     ) -> After {
         let Some(bonfire) = &mut self.bonfire else {
-            return After::Goes;
+            return After::Continues;
         };
         match bonfire.step_ended(step, outcome) {
-            Progress::Waiting => After::Goes,
+            Progress::Waiting => After::Continues,
             Progress::Next(requests) => {
                 for request in requests {
-                    self.ask_step(request, next_request, desk);
+                    self.ask_step(request, next_request, writer);
                 }
-                After::Goes
+                After::Continues
             }
-            Progress::Failed(error) => self.settle(desk, |_| Settlement::error(error)),
+            Progress::Failed(error) => self.settle(writer, |_| Settlement::error(error)),
         }
     }
 
-    fn ask_step(&mut self, next: StepRequest, next_request: &mut u64, desk: &mut Desk<'_, '_>) {
+    fn ask_step(
+        &mut self,
+        next: StepRequest,
+        next_request: &mut u64,
+        writer: &mut ThreadWriter<'_, '_>,
+    ) {
         self.ask(
             Purpose::Bonfire(next.step),
             next.prompt,
             Some(next.instruction),
             next_request,
-            desk,
+            writer,
         );
     }
 
@@ -223,7 +238,7 @@ impl Reply {
         prompt: Prompt,
         instruction: Option<String>,
         next_request: &mut u64,
-        desk: &mut Desk<'_, '_>,
+        writer: &mut ThreadWriter<'_, '_>,
     ) {
         *next_request += 1;
         let request = RequestId(*next_request);
@@ -241,8 +256,8 @@ impl Reply {
             dropped: prompt.dropped.len(),
             instruction,
         };
-        desk.journal(&self.message_id, entry);
-        desk.outputs.push(Output::Request(Request {
+        writer.journal(&self.message_id, entry);
+        writer.outputs.push(Output::Request(Request {
             request,
             seat: self.seat.id.clone(),
             prompt,
@@ -256,7 +271,11 @@ impl Reply {
     }
 
     /// Takes a request off the open ones, and journals what was thought in it.
-    fn close(&mut self, request: RequestId, desk: &mut Desk<'_, '_>) -> Option<OpenRequest> {
+    fn close(
+        &mut self,
+        request: RequestId,
+        writer: &mut ThreadWriter<'_, '_>,
+    ) -> Option<OpenRequest> {
         let at = self.open.iter().position(|open| open.id == request)?;
         let mut open = self.open.remove(at);
         if !open.reasoning.is_empty() {
@@ -265,26 +284,30 @@ impl Reply {
                 purpose: open.purpose,
                 text: std::mem::take(&mut open.reasoning),
             };
-            desk.journal(&self.message_id, thought);
+            writer.journal(&self.message_id, thought);
         }
         Some(open)
     }
 
-    fn settle(&mut self, desk: &mut Desk<'_, '_>, end: impl FnOnce(bool) -> Settlement) -> After {
+    fn settle(
+        &mut self,
+        writer: &mut ThreadWriter<'_, '_>,
+        end: impl FnOnce(bool) -> Settlement,
+    ) -> After {
         let held = self.stripper.finish();
-        desk.grow(&self.message_id, held);
-        let mut end = end(desk.said_something(&self.message_id));
+        writer.grow(&self.message_id, held);
+        let mut end = end(writer.said_something(&self.message_id));
         end.usage = self.usage.take();
         let ok = end.status == transcript::Status::Complete;
-        desk.settle(&self.message_id, end);
+        writer.settle(&self.message_id, end);
         After::Settled { ok }
     }
 
-    fn think_aloud(&self, purpose: Purpose, text: &str, desk: &mut Desk<'_, '_>) {
+    fn think_aloud(&self, purpose: Purpose, text: &str, writer: &mut ThreadWriter<'_, '_>) {
         if text.is_empty() {
             return;
         }
-        desk.tell(|thread, generation| TurnEvent::Reasoning {
+        writer.tell(|thread, generation| TurnEvent::Reasoning {
             thread,
             generation,
             message: self.message_id.clone(),
@@ -302,13 +325,13 @@ impl Reply {
         }
     }
 
-    fn journal_error(&self, open: &OpenRequest, error: String, desk: &mut Desk<'_, '_>) {
+    fn journal_error(&self, open: &OpenRequest, error: String, writer: &mut ThreadWriter<'_, '_>) {
         let entry = JournalEntry::Error {
             request: open.id,
             purpose: open.purpose,
             error,
             text: self.unspoken_text(open.purpose),
         };
-        desk.journal(&self.message_id, entry);
+        writer.journal(&self.message_id, entry);
     }
 }

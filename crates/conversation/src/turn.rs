@@ -7,7 +7,6 @@ use serde_json::Value;
 use transcript::{Message, MessageId, NewMessage, Role, Route, SeatId, Status, Thread};
 
 use crate::Seat;
-use crate::desk::Desk;
 use crate::event::TurnEvent;
 use crate::input::SendMode;
 use crate::output::Durability;
@@ -15,6 +14,7 @@ use crate::prompt::{Prompt, assemble_without};
 use crate::queue::Send;
 use crate::reply::Reply;
 use crate::router::route;
+use crate::thread_writer::ThreadWriter;
 
 /// Under this key of a reply's route stands the mode in which it was made, where that isn't chat.
 const MODE_KEY: &str = "mode";
@@ -38,20 +38,20 @@ pub(crate) struct Responder {
 }
 
 /// Puts the person's message into the thread and decides who answers it.
-pub(crate) fn open_turn(send: Send, desk: &mut Desk<'_, '_>) -> Turn {
+pub(crate) fn open_turn(send: Send, writer: &mut ThreadWriter<'_, '_>) -> Turn {
     let mut turn = Turn {
         pending: VecDeque::new(),
         mode: send.mode,
         reply: None,
         ok: true,
     };
-    let (mut responders, everyone_there) = responders(&send, desk);
+    let (mut responders, everyone_there) = responders(&send, writer);
     turn.ok &= everyone_there;
-    responders.retain(|seat| match desk.seat_participant(seat) {
+    responders.retain(|seat| match writer.seat_participant(seat) {
         Ok(()) => true,
         Err(error) => {
             turn.ok = false;
-            desk.warn(error.to_string());
+            writer.warn(error.to_string());
             false
         }
     });
@@ -60,13 +60,13 @@ pub(crate) fn open_turn(send: Send, desk: &mut Desk<'_, '_>) -> Turn {
         targets: responders.clone(),
         ..NewMessage::user(send.text)
     };
-    if let Err(error) = desk.append(message, send.message_id, Durability::Now) {
-        desk.warn(error.to_string());
+    if let Err(error) = writer.append(message, send.message_id, Durability::Now) {
+        writer.warn(error.to_string());
         turn.ok = false;
         return turn;
     }
     if responders.is_empty() {
-        desk.warn("nobody answers: no addressed seat is enabled");
+        writer.warn("nobody answers: no addressed seat is enabled");
         turn.ok = false;
     }
     turn.pending = responders
@@ -80,25 +80,25 @@ pub(crate) fn open_turn(send: Send, desk: &mut Desk<'_, '_>) -> Turn {
 }
 
 /// Who answers, and whether everyone whom the sender named is there.
-fn responders(send: &Send, desk: &mut Desk<'_, '_>) -> (Vec<SeatId>, bool) {
+fn responders(send: &Send, writer: &mut ThreadWriter<'_, '_>) -> (Vec<SeatId>, bool) {
     let Some(targets) = send.targets.as_ref().filter(|named| !named.is_empty()) else {
         let routing = route(
-            desk.thread,
+            writer.thread,
             &send.text,
-            desk.context.seats,
+            writer.context.seats,
             send.selected.as_ref(),
-            desk.context.router_mode,
+            writer.context.router_mode,
         );
         for mention in routing.unknown_mentions {
-            desk.warn(format!("nobody at the table is called @{mention}"));
+            writer.warn(format!("nobody at the table is called @{mention}"));
         }
         return (routing.responders, true);
     };
     let mut responders: Vec<SeatId> = Vec::new();
     let mut everyone_there = true;
     for target in targets {
-        if desk.seat(target).is_none() {
-            desk.warn(format!("no such seat at the table: {target}"));
+        if writer.seat(target).is_none() {
+            writer.warn(format!("no such seat at the table: {target}"));
             everyone_there = false;
         } else if !responders.contains(target) {
             responders.push(target.clone());
@@ -120,7 +120,7 @@ fn is_failed(message: &Message) -> bool {
     matches!(message.status(), Status::Error | Status::Cancelled)
 }
 
-pub(crate) fn open_retry(message_id: &MessageId, desk: &mut Desk<'_, '_>) -> Turn {
+pub(crate) fn open_retry(message_id: &MessageId, writer: &mut ThreadWriter<'_, '_>) -> Turn {
     let mut turn = Turn {
         pending: VecDeque::new(),
         mode: SendMode::Chat,
@@ -128,20 +128,20 @@ pub(crate) fn open_retry(message_id: &MessageId, desk: &mut Desk<'_, '_>) -> Tur
         ok: true,
     };
     // It may have been deleted while the retry waited.
-    if let Err(why) = retriable(desk.thread, message_id) {
-        desk.warn(why);
+    if let Err(why) = retriable(writer.thread, message_id) {
+        writer.warn(why);
         turn.ok = false;
         return turn;
     }
-    if let Some(message) = desk.thread.message(message_id).cloned() {
+    if let Some(message) = writer.thread.message(message_id).cloned() {
         turn.mode = mode_of(&message);
         turn.pending.push_back(Responder {
             seat: message.speaker().clone(),
-            left_out: failed_attempts(desk.thread, &message),
+            left_out: failed_attempts(writer.thread, &message),
         });
         if message.content().is_empty() {
             drop(message);
-            desk.tombstone(message_id);
+            writer.tombstone(message_id);
         }
     }
     turn
@@ -175,16 +175,16 @@ fn mode_of(reply: &Message) -> SendMode {
 pub(crate) fn place_reply(
     responder: &Responder,
     mode: SendMode,
-    desk: &mut Desk<'_, '_>,
+    writer: &mut ThreadWriter<'_, '_>,
 ) -> Result<(MessageId, Seat, Prompt), String> {
-    let Some(seat) = desk.seat(&responder.seat).cloned() else {
+    let Some(seat) = writer.seat(&responder.seat).cloned() else {
         return Err(format!("no such seat at the table: {}", responder.seat));
     };
     let prompt = assemble_without(
-        desk.thread,
+        writer.thread,
         &seat,
-        desk.context.seats,
-        &desk.context.options,
+        writer.context.seats,
+        &writer.context.options,
         &responder.left_out,
     );
     let mut route = Route {
@@ -195,15 +195,16 @@ pub(crate) fn place_reply(
     if mode == SendMode::Bonfire {
         route.extra.insert(MODE_KEY.to_owned(), BONFIRE.into());
     }
-    let message_id = (desk.context.new_id)();
-    desk.seat_participant(&seat.id)
+    let message_id = (writer.context.new_id)();
+    writer
+        .seat_participant(&seat.id)
         .and_then(|()| {
             let reply = NewMessage::reply(seat.id.clone(), route);
-            desk.append(reply, message_id.clone(), Durability::Later)
+            writer.append(reply, message_id.clone(), Durability::Later)
         })
         .map_err(|error| error.to_string())?;
     if !prompt.dropped.is_empty() || prompt.over_budget {
-        desk.tell(|thread, generation| TurnEvent::Dropped {
+        writer.tell(|thread, generation| TurnEvent::Dropped {
             thread,
             generation,
             message: message_id.clone(),

@@ -1,9 +1,9 @@
-//! Where one input is handled: the thread, the circumstances, and the outputs so far.
+//! Changes to a thread, and what follows from each.
 
 use std::sync::Arc;
 
 use transcript::{
-    Message, MessageId, NewMessage, SeatId, Settlement, Thread, ThreadError, ThreadId, Timestamp,
+    Message, MessageId, NewMessage, SeatId, Settlement, Thread, ThreadError, ThreadId,
 };
 
 use crate::Seat;
@@ -11,35 +11,17 @@ use crate::event::TurnEvent;
 use crate::journal_entry::JournalEntry;
 use crate::label_echo::foreign_label;
 use crate::output::{Durability, Output};
-use crate::prompt::PromptOptions;
-use crate::router::RouterMode;
+use crate::turn_context::TurnContext;
 
-/// The circumstances under which an input is handled. Time and names come from here, so that the same inputs
-/// under the same circumstances make the same transcript.
-pub struct TurnContext<'a> {
-    /// The table, switched-off seats included.
-    pub seats: &'a [Seat],
-    /// How long prompts may get.
-    pub options: PromptOptions,
-    /// Who responds when nobody is mentioned.
-    pub router_mode: RouterMode,
-    /// The seat that the person is speaking to.
-    pub selected: Option<&'a SeatId>,
-    /// The present.
-    pub now: Timestamp,
-    /// Names the next reply; never twice the same in a thread.
-    pub new_id: &'a mut dyn FnMut() -> MessageId,
-}
-
-/// Changes to the thread go through here, so that none of them goes unsaved or untold.
-pub(crate) struct Desk<'a, 'c> {
+/// Writes to the thread while one input is handled, and collects the outputs: no change goes unsaved or untold.
+pub(crate) struct ThreadWriter<'a, 'c> {
     pub(crate) thread: &'a mut Thread,
     pub(crate) context: &'a mut TurnContext<'c>,
     pub(crate) generation: u64,
     pub(crate) outputs: Vec<Output>,
 }
 
-impl Desk<'_, '_> {
+impl ThreadWriter<'_, '_> {
     pub(crate) fn seat(&self, id: &SeatId) -> Option<&Seat> {
         let mut seats = self.context.seats.iter();
         seats.find(|seat| seat.enabled && seat.id == *id)
