@@ -64,17 +64,24 @@ impl Disk {
         self.hook.as_ref().map_or(Ok(()), |hook| hook(step))
     }
 
-    /// Makes a folder and those above it, for the owner only. One that exists keeps its mode.
+    /// Makes a folder and those above it, for the owner only; durable on return. One that exists keeps its mode.
     pub(crate) fn create_folder(&self, path: &Path) -> io::Result<()> {
         if path.is_dir() {
             return Ok(());
         }
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+        if let Some(above) = above {
+            self.create_folder(above)?;
+        }
         self.before(Step::CreateFolder(path))?;
         let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(path)
+        match builder.create(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        self.sync_folder(above.unwrap_or(Path::new(".")))
     }
 
     /// Opens a file for writing without cutting it; a new one is for the owner only.

@@ -134,6 +134,45 @@ fn a_reply_that_was_streaming_at_the_crash_is_cancelled_with_the_text_it_had() {
 }
 
 #[test]
+fn a_crash_between_the_new_file_and_the_removal_of_the_log_mixes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let dead = Arc::new(AtomicBool::new(false));
+    let is_dead = Arc::clone(&dead);
+    let disk = Disk::with_hook(move |step| {
+        if matches!(step, Step::Remove(path) if path.ends_with("t.log")) {
+            is_dead.store(true, Ordering::Relaxed);
+        }
+        match is_dead.load(Ordering::Relaxed) {
+            true => Err(io::ErrorKind::Other.into()),
+            false => Ok(()),
+        }
+    });
+    let (mut store, _) = ThreadStore::open_with(home.path(), NOW, disk).unwrap();
+    let mut thread = Thread::new("t".into(), NOW);
+    thread.seat(&"gpt".into()).unwrap();
+    store.create(&thread).unwrap();
+    let reply = NewMessage::reply("gpt".into(), route());
+    let reply = thread.append(reply, "r".into(), NOW).unwrap();
+    store.put(&thread, &reply).unwrap();
+    store.commit().unwrap();
+    // What follows is in the buffer only when the file is written.
+    let end = Settlement {
+        content: Some("done".into()),
+        ..Settlement::complete()
+    };
+    let reply = thread.settle(&"r".into(), end, NOW).unwrap();
+    store.put(&thread, &reply).unwrap();
+    say(&mut store, &mut thread, "next");
+    assert!(store.fold(&thread).is_err());
+    drop(store);
+    assert!(file(&home, "t.log").exists());
+    assert_eq!(
+        open(&home).load(&"t".into(), NOW).unwrap(),
+        (thread, vec![])
+    );
+}
+
+#[test]
 fn title_archive_flag_and_seats_are_saved_and_the_list_is_sorted_by_last_use() {
     let home = tempfile::tempdir().unwrap();
     let mut store = open(&home);

@@ -1,8 +1,9 @@
 //! A child process is killed at every step it takes towards the disk; what it had acknowledged is there.
 //!
-//! In every other round the power fails too: bytes that were written but not synced are cut off.
+//! In every other round the power fails too: bytes that were written but not synced are cut off, files whose
+//! folder was not synced are gone, and moves are undone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use transcript::{Disk, NoticeSeverity, Step, StoreError, Thread, ThreadStore, Ti
 
 use crate::script::{self, Op, Random, THREADS, World, as_saved, id};
 
-const ROUNDS: usize = 200;
+const ROUNDS: usize = 600;
 const OPS: usize = 50;
 const CHILD: &str = "TRANSCRIPT_KILL_ROUND";
 
@@ -66,7 +67,7 @@ fn rounds() -> Vec<Round> {
         });
         play(home.path(), seed, disk, &mut |_| {});
         let steps = steps.load(Ordering::Relaxed);
-        for kill_at in (1 + seed as usize % 7..=steps).step_by(7) {
+        for kill_at in (1 + seed as usize % 3..=steps).step_by(3) {
             rounds.push(Round {
                 seed,
                 kill_at,
@@ -150,32 +151,52 @@ fn run_child(job: &str) {
     });
 }
 
-/// How much of each written file would survive a power cut.
+/// What a power cut would leave.
 #[derive(Default)]
-struct Synced(HashMap<PathBuf, u64>);
+struct Synced {
+    /// How many bytes of each written file.
+    len: HashMap<PathBuf, u64>,
+    /// Files that would have no name.
+    unnamed: HashSet<PathBuf>,
+    /// Files that would have their name from before: by the new name, the old one.
+    moved: HashMap<PathBuf, PathBuf>,
+}
 
 impl Synced {
     fn note(&mut self, step: Step<'_>) {
         let len = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
         match step {
+            Step::Open(path) if !path.exists() => {
+                self.unnamed.insert(path.to_owned());
+            }
             Step::Write(path) => {
-                self.0.entry(path.to_owned()).or_insert(0);
+                self.len.entry(path.to_owned()).or_insert(0);
             }
             Step::Truncate(path, to) => {
-                self.0
+                self.len
                     .entry(path.to_owned())
                     .and_modify(|len| *len = to.min(*len));
             }
             Step::Sync(path) => {
-                self.0.insert(path.to_owned(), len(path));
+                self.len.insert(path.to_owned(), len(path));
             }
             Step::Rename { from, to } => {
-                if let Some(len) = self.0.remove(from) {
-                    self.0.insert(to.to_owned(), len);
+                if let Some(len) = self.len.remove(from) {
+                    self.len.insert(to.to_owned(), len);
+                }
+                if !self.unnamed.remove(from) {
+                    self.moved.insert(to.to_owned(), from.to_owned());
+                } else if !to.exists() {
+                    self.unnamed.insert(to.to_owned());
                 }
             }
             Step::Remove(path) => {
-                self.0.remove(path);
+                self.len.remove(path);
+                self.unnamed.remove(path);
+            }
+            Step::SyncFolder(folder) => {
+                self.unnamed.retain(|path| path.parent() != Some(folder));
+                self.moved.retain(|path, _| path.parent() != Some(folder));
             }
             _ => {}
         }
@@ -183,7 +204,14 @@ impl Synced {
 
     fn lose_the_rest(&self, seed: u64) {
         let mut random = Random(seed);
-        for (path, synced) in &self.0 {
+        for path in &self.unnamed {
+            // The lock is held by this process, and tells nothing.
+            let _ = std::fs::remove_file(path);
+        }
+        for (to, from) in &self.moved {
+            std::fs::rename(to, from).unwrap();
+        }
+        for (path, synced) in &self.len {
             let Ok(file) = OpenOptions::new().write(true).open(path) else {
                 continue;
             };
