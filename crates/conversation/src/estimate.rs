@@ -165,8 +165,5 @@ fn draft_entry(draft: Draft<'_>, view: &SeatView<'_>) -> Option<Entry> {
     let message = scratch
         .append(new, "draft".into(), Timestamp::UNIX_EPOCH)
         .ok()?;
-    message.is_shared_context().then(|| Entry {
-        role: view.role_of(message.role(), message.speaker()),
-        size: body_size(&message) + Size::of(&view.label_of(message.role(), message.speaker())),
-    })
+    message.is_shared_context().then(|| view.entry(&message))
 }

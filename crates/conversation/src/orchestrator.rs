@@ -121,25 +121,16 @@ impl Orchestrator {
                 usage,
                 model,
                 finish,
-            } => {
-                let mut last = self.last_request;
-                if let Some(reply) = self.reply_to(request) {
-                    let after =
-                        reply.finished(request, usage, model, &finish, &mut last, &mut writer);
-                    self.after_request(last, after);
-                }
-            }
+            } => self.request_ended(request, &mut writer, |reply, last_request, writer| {
+                reply.finished(request, usage, model, &finish, last_request, writer)
+            }),
             Input::Failed {
                 request,
                 error,
                 cut_off,
-            } => {
-                let mut last = self.last_request;
-                if let Some(reply) = self.reply_to(request) {
-                    let after = reply.failed(request, &error, cut_off, &mut last, &mut writer);
-                    self.after_request(last, after);
-                }
-            }
+            } => self.request_ended(request, &mut writer, |reply, last_request, writer| {
+                reply.failed(request, &error, cut_off, last_request, writer)
+            }),
             Input::Stop => self.stop(&mut writer),
             Input::Resume => self.resume(&mut writer),
             Input::Retry { message_id } => self.retry(message_id, &mut writer),
@@ -221,9 +212,19 @@ impl Orchestrator {
         }
     }
 
-    fn after_request(&mut self, last_request: u64, after: After) {
-        self.last_request = last_request;
-        if let (Some(turn), After::Settled { ok }) = (&mut self.turn, after) {
+    fn request_ended(
+        &mut self,
+        request: RequestId,
+        writer: &mut ThreadWriter<'_, '_>,
+        end: impl FnOnce(&mut Reply, &mut u64, &mut ThreadWriter<'_, '_>) -> After,
+    ) {
+        let Some(turn) = &mut self.turn else {
+            return;
+        };
+        let Some(reply) = turn.reply.as_mut().filter(|reply| reply.has_open(request)) else {
+            return;
+        };
+        if let After::Settled { ok } = end(reply, &mut self.last_request, writer) {
             turn.reply = None;
             turn.ok &= ok;
         }

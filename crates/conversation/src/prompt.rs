@@ -5,7 +5,7 @@ use transcript::{Message, MessageId, Thread};
 
 use crate::Seat;
 use crate::outline::{Entry, MERGE_SEPARATOR, Outline, Part};
-use crate::seat_view::{SeatView, body_size};
+use crate::seat_view::SeatView;
 use crate::size::{Budget, Size};
 
 /// How long prompts may get.
@@ -105,13 +105,7 @@ pub fn assemble_without(
         .map(AsRef::as_ref)
         .filter(|message| message.is_shared_context() && !left_out.contains(message.id()))
         .collect();
-    let entries: Vec<Entry> = shown
-        .iter()
-        .map(|message| Entry {
-            role: view.role_of(message.role(), message.speaker()),
-            size: body_size(message) + Size::of(&view.label_of(message.role(), message.speaker())),
-        })
-        .collect();
+    let entries: Vec<Entry> = shown.iter().map(|message| view.entry(message)).collect();
     let budget = Budget::new(options.soft_limit_chars, seat.context_window_tokens);
     let outline = Outline::new(&entries, &view, budget, options.keep_recent);
 

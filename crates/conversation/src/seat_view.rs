@@ -4,6 +4,7 @@ use transcript::{Message, Role, SeatId};
 
 use crate::Seat;
 use crate::context_block::render_context_block;
+use crate::outline::Entry;
 use crate::prompt::{PromptMessage, PromptRole};
 use crate::size::Size;
 use crate::speaker_names::{SYSTEM, SpeakerNames, USER};
@@ -54,6 +55,15 @@ impl<'a> SeatView<'a> {
         PromptMessage {
             role: self.role_of(message.role(), message.speaker()),
             content,
+        }
+    }
+
+    /// The same in outline.
+    pub(crate) fn entry(&self, message: &Message) -> Entry {
+        let label = self.label_of(message.role(), message.speaker());
+        Entry {
+            role: self.role_of(message.role(), message.speaker()),
+            size: Size::of(&label) + body_size(message),
         }
     }
 

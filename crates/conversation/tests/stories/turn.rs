@@ -497,6 +497,34 @@ fn a_retry_sees_what_others_said_since_and_later_turns_see_the_partial_reply() {
 }
 
 #[test]
+fn a_retry_leaves_out_only_its_own_attempts_at_the_same_message() {
+    let mut stage = Stage::new();
+    let half_failed = |stage: &mut Stage, open: RequestId, text: &str| {
+        stage.delta(open, text);
+        stage.fail(open, "500")
+    };
+    let open = request(&stage.send("u1", "@claude"));
+    half_failed(&mut stage, open.request, "older");
+    let open = request(&stage.send("u2", "@claude @gpt"));
+    let open = request(&half_failed(&mut stage, open.request, "own"));
+    half_failed(&mut stage, open.request, "other");
+    let again = request(&stage.retry("r2"));
+    let shown: Vec<&str> = again.prompt.messages[1..]
+        .iter()
+        .map(|m| m.content.as_str())
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "[User] @claude",
+            "older",
+            "[User] @claude @gpt",
+            "[GPT]: other"
+        ]
+    );
+}
+
+#[test]
 fn only_a_reply_that_failed_or_was_stopped_can_be_retried() {
     let mut stage = Stage::new();
     let open = request(&stage.send("u1", "q"));
