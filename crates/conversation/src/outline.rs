@@ -52,12 +52,17 @@ impl Outline {
         let marker = view.omission_marker();
         let marker_size = Size::of(&marker.content);
         let system_size = Size::of(&view.system);
-        let dropped = drop_point(
-            entries,
-            budget.beside(system_size),
-            marker_size,
-            keep_recent.max(1),
-        );
+        let keep_recent = keep_recent.max(1);
+        let room = Room {
+            budget: budget.beside(system_size),
+            marker: marker_size,
+            separator: if view.merges() {
+                Size::of(MERGE_SEPARATOR)
+            } else {
+                Size::default()
+            },
+        };
+        let dropped = drop_point(entries, &room, keep_recent);
         let mut outline = Self {
             parts: Vec::with_capacity(entries.len() - dropped + 4),
             dropped,
@@ -97,9 +102,20 @@ impl Outline {
         if heard != PromptRole::User {
             add(Part::Cue, PromptRole::User, Size::of(&view.cue().content));
         }
-        outline.over_budget = budget.is_exceeded_by(outline.size);
+        outline.over_budget =
+            budget.is_exceeded_by(outline.size) && entries.len() - dropped <= keep_recent;
         outline
     }
+}
+
+/// What the entries share.
+struct Room {
+    /// The budget, less what is always there.
+    budget: Budget,
+    /// What is there as well once something was dropped.
+    marker: Size,
+    /// What each entry may bring with it.
+    separator: Size,
 }
 
 /// How many of the oldest entries to drop so that the rest fits into `room`.
@@ -108,18 +124,22 @@ impl Outline {
 /// room was exceeded, they dropped until half of it was free. So it follows from the messages alone, and
 /// between two such moments new messages leave it where it is. Providers cache prompts by prefix: dropping
 /// one message every turn would lose the cache every turn.
-fn drop_point(entries: &[Entry], room: Budget, marker: Size, keep_recent: usize) -> usize {
-    let room_after_drop = room.beside(marker);
-    let low_water = room_after_drop.halved();
+fn drop_point(entries: &[Entry], room: &Room, keep_recent: usize) -> usize {
+    let budget_after_drop = room.budget.beside(room.marker);
+    let low_water = budget_after_drop.halved();
     let mut dropped = 0;
     let mut kept = Size::default();
     for (at, entry) in entries.iter().enumerate() {
-        kept += entry.size;
-        let limit = if dropped == 0 { room } else { room_after_drop };
-        if limit.is_exceeded_by(kept) {
+        kept += entry.size + room.separator;
+        let budget = if dropped == 0 {
+            room.budget
+        } else {
+            budget_after_drop
+        };
+        if budget.is_exceeded_by(kept) {
             let droppable = (at + 1).saturating_sub(keep_recent);
             while dropped < droppable && low_water.is_exceeded_by(kept) {
-                kept -= entries[dropped].size;
+                kept -= entries[dropped].size + room.separator;
                 dropped += 1;
             }
         }

@@ -140,7 +140,6 @@ pub(crate) fn open_retry(message_id: &MessageId, writer: &mut ThreadWriter<'_, '
             left_out: failed_attempts(writer.thread, &message),
         });
         if message.content().is_empty() {
-            drop(message);
             writer.tombstone(message_id);
         }
     }

@@ -380,6 +380,9 @@ proptest! {
         let (dropped, kept) = visible.split_at(prompt.dropped.len());
         prop_assert!(dropped.iter().map(|m| m.id()).eq(&prompt.dropped));
         prop_assert!(dropped.is_empty() || kept.len() >= keep_recent.max(1));
+        // Too long only where nothing more may go; an opener or a cue may exceed the soft limit by their length.
+        prop_assert!(prompt.over_budget || prompt.chars <= soft_limit_chars + 90);
+        prop_assert!(!prompt.over_budget || kept.len() <= keep_recent.max(1));
         let markers: usize = prompt.messages.iter().map(|m| m.content.matches(MARKER).count()).sum();
         prop_assert_eq!(markers, usize::from(!dropped.is_empty()));
         let own = |m: &&&std::sync::Arc<transcript::Message>| {
