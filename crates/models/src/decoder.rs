@@ -145,7 +145,9 @@ impl ReplyDecoder {
             Body::Json(text) => {
                 let text = std::mem::take(text);
                 match self.assembler.feed("", &text, sink) {
-                    Err(StreamFault::Damaged { .. }) if is_cut(&text) => {}
+                    Err(StreamFault::Damaged { .. }) if is_cut(&text) => {
+                        return Err(StreamFault::CutOff);
+                    }
                     outcome => _ = outcome?,
                 }
             }
