@@ -166,6 +166,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::thread_lines::write_thread;
     use crate::{MessageId, NewMessage, Route, Settlement};
 
     fn route() -> Route {
@@ -185,8 +186,9 @@ mod tests {
         let mut step = |thread: &Thread, change: Change<'_>| {
             let mut record = Vec::new();
             change.encode_into(&mut record).unwrap();
-            let text = serde_json::to_string(&crate::thread_file::AsSaved(thread)).unwrap();
-            states.push(serde_json::from_str(&text).unwrap());
+            let mut file = Vec::new();
+            write_thread(thread, &mut file).unwrap();
+            states.push(serde_json::from_slice(&file).unwrap());
             log.push(record);
         };
         thread.seat(&"gpt".into()).unwrap();

@@ -22,6 +22,7 @@
 
 mod append_log;
 mod disk;
+mod export;
 mod id;
 mod index;
 mod journal;
@@ -30,15 +31,18 @@ mod live_log;
 mod message;
 mod notice;
 mod saved_thread;
+mod search;
 mod store;
 mod store_load;
 mod thread;
 mod thread_file;
+mod thread_lines;
 mod timestamp;
 mod trash;
 
 #[doc(hidden)]
 pub use disk::{Disk, Step};
+pub use export::{export_json, export_markdown};
 pub use id::{MessageId, SeatId, ThreadId};
 pub use index::ThreadSummary;
 pub use journal::{Journal, JournalKind, JournalReader, JournalRecord};
@@ -46,6 +50,7 @@ pub use message::{
     BlockKind, ContextBlock, Message, NewMessage, Role, Route, Settlement, Status, Usage,
 };
 pub use notice::{Access, Notice, NoticeSeverity, StoreError};
+pub use search::{Hit, find_in_text, find_in_thread};
 pub use store::ThreadStore;
 pub use thread::{ForkOrigin, Thread, ThreadError, ThreadFormatError, title_from};
 pub use timestamp::Timestamp;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::thread::FORMAT_VERSION;
+use crate::thread_lines::read_by_line;
 use crate::{StoreError, Thread, ThreadId, ThreadSummary, Timestamp};
 
 /// Largest file that is read as a thread or a log, so that a stray file can't take all memory.
@@ -15,6 +16,20 @@ const MAX_FILE_BYTES: u64 = 2 << 30;
 
 /// The bytes of a file; `None` where there is none.
 pub(crate) fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    let failed = || StoreError::io("read", path);
+    let Some(file) = open_file(path)? else {
+        return Ok(None);
+    };
+    let len = file.metadata().map_err(failed())?.len();
+    let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
+    file.take(MAX_FILE_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(failed())?;
+    Ok(Some(bytes))
+}
+
+/// Opens a file for reading if it is one, and not too large; `None` where there is none.
+fn open_file(path: &Path) -> Result<Option<File>, StoreError> {
     let metadata = match fs::metadata(path) {
         // A link to nowhere is not the same as no file: something was meant to be there.
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
@@ -33,14 +48,30 @@ pub(crate) fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
             path: path.to_owned(),
         });
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-    File::open(path)
-        .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut bytes))
-        .map_err(StoreError::io("read", path))?;
-    Ok(Some(bytes))
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some).map_err(StoreError::io("read", path)),
+    }
 }
 
-/// The thread in a thread file.
+/// The thread in a thread file; `None` where there is no file.
+///
+/// # Errors
+/// Those of [`parse_thread`], and when the file is too large or can't be read.
+pub(crate) fn read_thread(path: &Path) -> Result<Option<Thread>, StoreError> {
+    let Some(file) = open_file(path)? else {
+        return Ok(None);
+    };
+    if let Some(thread) = read_by_line(file).map_err(StoreError::io("read", path))? {
+        return Ok(Some(thread));
+    }
+    // Another layout, or damage: reading it at once tells which.
+    read_file(path)?
+        .map(|bytes| parse_thread(&bytes, path))
+        .transpose()
+}
+
+/// The thread in the bytes of a thread file.
 ///
 /// # Errors
 /// [`StoreError::Version`] for a whole file of another format version, else [`StoreError::Corrupt`].

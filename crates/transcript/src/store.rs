@@ -13,7 +13,7 @@ use crate::disk::Disk;
 use crate::index::{Index, Survey, ThreadSummary};
 use crate::layout::{Layout, check_id};
 use crate::live_log::LiveLog;
-use crate::thread_file::AsSaved;
+use crate::thread_lines::write_thread;
 use crate::{Access, Message, Notice, StoreError, Thread, ThreadId, Timestamp};
 
 /// After so many changes a commit also writes the index. Until then a crash costs a re-reading of what changed.
@@ -241,10 +241,8 @@ impl ThreadStore {
         let live = self.live_log(id)?;
         live.prepare_fold(&disk, &layout, id, now)?;
         let path = layout.base(id);
-        disk.replace(&path, true, &mut |out| {
-            serde_json::to_writer(out, &AsSaved(thread)).map_err(io::Error::from)
-        })
-        .map_err(StoreError::io("save", &path))?;
+        disk.replace(&path, true, &mut |out| write_thread(thread, out))
+            .map_err(StoreError::io("save", &path))?;
         live.finish_fold(&disk, &layout, thread)?;
         self.index.note(thread);
         Ok(())

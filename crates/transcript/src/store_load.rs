@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::append_log::replay;
 use crate::layout::check_id;
 use crate::live_log::{LiveLog, is_damage};
-use crate::saved_thread::{parse_thread, read_file};
+use crate::saved_thread::{read_file, read_thread};
 use crate::store::ThreadStore;
 use crate::{Notice, StoreError, Thread, ThreadId, Timestamp};
 
@@ -24,25 +24,24 @@ impl ThreadStore {
         check_id(id)?;
         // The log first: should another process fold in between, the file read later holds all of it.
         let log = read_file(&self.layout.log(id))?;
-        let base_path = self.layout.base(id);
-        let base = read_file(&base_path)?;
+        let (base, damage) = match read_thread(&self.layout.base(id)) {
+            Ok(thread) => (thread, None),
+            Err(StoreError::Corrupt { reason, .. }) => (None, Some(reason)),
+            Err(other) => return Err(other),
+        };
         let waiting = self.live.get(id).map_or(&[][..], LiveLog::pending);
-        if base.is_none() && log.is_none() && waiting.is_empty() {
+        let has_base = base.is_some() || damage.is_some();
+        if !has_base && log.is_none() && waiting.is_empty() {
             self.index.forget(id);
             return Err(StoreError::NotFound(id.clone()));
         }
-        if base.is_none() && waiting.is_empty() && self.is_half_deleted(id) {
+        if !has_base && waiting.is_empty() && self.is_half_deleted(id) {
             self.finish_deletion(id);
             self.index.forget(id);
             return Err(StoreError::NotFound(id.clone()));
         }
         let mut notices = Vec::new();
-        let (base, damage) = match base.map(|bytes| parse_thread(&bytes, &base_path)) {
-            None => (None, None),
-            Some(Ok(thread)) => (Some(self.under_its_name(thread, id, &mut notices)), None),
-            Some(Err(StoreError::Corrupt { reason, .. })) => (None, Some(reason)),
-            Some(Err(other)) => return Err(other),
-        };
+        let base = base.map(|thread| self.under_its_name(thread, id, &mut notices));
         let log = log.unwrap_or_default();
         let replayed = replay(base, id, &log);
         let good_len = replayed.good_len;

@@ -1,6 +1,7 @@
 //! A thread: the canonical record, and the only ways to change it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -390,28 +391,40 @@ impl Thread {
     /// same id. A message that was saved while streaming ended in a crash, so it is `cancelled`; the
     /// speaker of a reply becomes known if it wasn't.
     pub(crate) fn restore(&mut self, mut message: Message) -> Result<(), ThreadFormatError> {
+        let known = self.place_of.get(&message.id).copied();
+        match known {
+            None => self.restore_next(message),
+            Some(place) if place as u64 == message.seq => {
+                if message.status == Status::Streaming {
+                    message.status = Status::Cancelled;
+                }
+                self.messages[place] = Arc::new(message);
+                Ok(())
+            }
+            Some(_) => Err(ThreadFormatError::DuplicateId(message.id)),
+        }
+    }
+
+    /// As [`Thread::restore`], for the next message only.
+    pub(crate) fn restore_next(&mut self, mut message: Message) -> Result<(), ThreadFormatError> {
+        let place = self.messages.len();
+        if message.seq != place as u64 {
+            return Err(ThreadFormatError::Gap {
+                expected: place as u64,
+                found: message.seq,
+            });
+        }
+        match self.place_of.entry(message.id.clone()) {
+            Entry::Occupied(_) => return Err(ThreadFormatError::DuplicateId(message.id)),
+            Entry::Vacant(free) => free.insert(place),
+        };
         if message.status == Status::Streaming {
             message.status = Status::Cancelled;
         }
-        let gap = ThreadFormatError::Gap {
-            expected: self.messages.len() as u64,
-            found: message.seq,
-        };
-        let Ok(place) = usize::try_from(message.seq) else {
-            return Err(gap);
-        };
-        match self.place_of.get(&message.id) {
-            Some(known) if *known == place => self.messages[place] = Arc::new(message),
-            Some(_) => return Err(ThreadFormatError::DuplicateId(message.id)),
-            None if place == self.messages.len() => {
-                if message.role == Role::Assistant && !self.participants.contains(&message.speaker)
-                {
-                    self.participants.push(message.speaker.clone());
-                }
-                self.push(Arc::new(message));
-            }
-            None => return Err(gap),
+        if message.role == Role::Assistant && !self.participants.contains(&message.speaker) {
+            self.participants.push(message.speaker.clone());
         }
+        self.messages.push(Arc::new(message));
         Ok(())
     }
 

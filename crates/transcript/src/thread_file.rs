@@ -7,8 +7,9 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
+use crate::thread::ThreadFormatError;
 use crate::thread::{FORMAT_VERSION, ThreadHeader};
-use crate::{Message, Thread, ThreadFormatError};
+use crate::{Message, Thread};
 
 impl ThreadHeader {
     fn serialize_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
@@ -42,41 +43,18 @@ impl Serialize for ThreadHeader {
 impl Serialize for Thread {
     /// Writes the settled messages only: what still streams is not said yet.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let settled = self.messages().iter().filter(|m| m.status().is_terminal());
-        serialize_file(self, settled.map(|m| &**m), serializer)
-    }
-}
-
-/// The form in which the store writes a thread: a message that still streams is there as if it ended now.
-pub(crate) struct AsSaved<'a>(pub(crate) &'a Thread);
-
-impl Serialize for AsSaved<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let live = self.0.streaming().map(|m| m.as_interrupted());
-        let settled = &self.0.messages()[..self.0.messages().len() - usize::from(live.is_some())];
-        serialize_file(
-            self.0,
-            settled.iter().map(|m| &**m).chain(&live),
-            serializer,
-        )
-    }
-}
-
-fn serialize_file<'a, S: Serializer>(
-    thread: &Thread,
-    messages: impl Iterator<Item = &'a Message> + Clone,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    struct List<I>(I);
-    impl<'a, I: Iterator<Item = &'a Message> + Clone> Serialize for List<I> {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            serializer.collect_seq(self.0.clone())
+        struct Settled<'a>(&'a Thread);
+        impl Serialize for Settled<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let messages = self.0.messages().iter();
+                serializer.collect_seq(messages.filter(|m| m.status().is_terminal()))
+            }
         }
+        let mut map = serializer.serialize_map(None)?;
+        self.header().serialize_into(&mut map)?;
+        map.serialize_entry("messages", &Settled(self))?;
+        map.end()
     }
-    let mut map = serializer.serialize_map(None)?;
-    thread.header().serialize_into(&mut map)?;
-    map.serialize_entry("messages", &List(messages))?;
-    map.end()
 }
 
 impl<'de> Deserialize<'de> for Thread {
@@ -184,13 +162,7 @@ impl<'de> Visitor<'de> for MessagesSeed {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Thread, A::Error> {
         let mut thread = Thread::new("".into(), crate::Timestamp::UNIX_EPOCH);
         while let Some(message) = seq.next_element::<Message>()? {
-            if message.seq() != thread.messages().len() as u64 {
-                return Err(de::Error::custom(ThreadFormatError::Gap {
-                    expected: thread.messages().len() as u64,
-                    found: message.seq(),
-                }));
-            }
-            thread.restore(message).map_err(de::Error::custom)?;
+            thread.restore_next(message).map_err(de::Error::custom)?;
         }
         Ok(thread)
     }
