@@ -122,9 +122,13 @@ impl Disk {
 
     pub(crate) fn sync_folder(&self, path: &Path) -> io::Result<()> {
         self.before(Step::SyncFolder(path))?;
-        // Only Unix lets a folder be opened and synced; elsewhere the rename itself is the best there is.
+        // Only Unix lets a folder be opened and synced, and there not every file system, nor every folder; elsewhere
+        // the rename itself is the best there is.
         #[cfg(unix)]
-        File::open(path)?.sync_all()?;
+        match File::open(path).and_then(|folder| folder.sync_all()) {
+            Err(error) if !is_beyond_us(error.kind()) => return Err(error),
+            _ => {}
+        }
         Ok(())
     }
 
@@ -216,6 +220,12 @@ impl Disk {
         }
         Ok(())
     }
+}
+
+#[cfg(unix)]
+fn is_beyond_us(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    matches!(kind, InvalidInput | PermissionDenied | Unsupported)
 }
 
 fn private_options() -> OpenOptions {

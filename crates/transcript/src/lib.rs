@@ -19,6 +19,11 @@
 //! assert_eq!(thread.messages()[0].status(), Status::Complete);
 //! # Ok::<(), transcript::ThreadError>(())
 //! ```
+//!
+//! A [`ThreadStore`] keeps the threads of a data folder on disk: [`ThreadStore::put`] buffers a message,
+//! [`ThreadStore::commit`] makes it durable at a cost that doesn't depend on the length of the thread, and
+//! [`ThreadStore::fold`] tidies up when there is time. A [`Journal`] keeps what happened during turns and never
+//! feeds a prompt. Nothing here knows a clock: who calls says what time it is.
 
 mod append_log;
 mod disk;
