@@ -18,7 +18,7 @@ use crate::{Access, MessageId, StoreError, ThreadId, Timestamp};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum JournalKind {
-    /// A piece of a model's reasoning: `data` is a string.
+    /// A piece of a model's reasoning: `data` is a string, or an object with the string under `text`.
     Reasoning,
     /// What was sent to an endpoint.
     Request,
@@ -106,6 +106,10 @@ impl JournalRecord {
             data: Value::String(text.into()),
         }
     }
+}
+
+fn reasoning_text(data: &Value) -> Option<&str> {
+    data.as_str().or_else(|| data.get("text")?.as_str())
 }
 
 /// The journals of a data folder: an append-only file of JSON lines for each thread. Appends are not synced;
@@ -218,9 +222,9 @@ impl Journal {
             };
             if record.kind == JournalKind::Reasoning
                 && record.message_id.as_ref() == Some(message)
-                && let Value::String(text) = record.data
+                && let Some(text) = reasoning_text(&record.data)
             {
-                reasoning.get_or_insert_default().push_str(&text);
+                reasoning.get_or_insert_default().push_str(text);
             }
         }
         Ok(reasoning)
