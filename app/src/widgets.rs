@@ -1,1 +1,4 @@
 //! Widgets that several views share.
+
+pub mod fenwick;
+pub mod virtual_list;
