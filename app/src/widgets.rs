@@ -1,4 +1,6 @@
 //! Widgets that several views share.
 
 pub mod fenwick;
+pub mod icons;
+pub mod markdown;
 pub mod virtual_list;
