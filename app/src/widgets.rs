@@ -1,6 +1,10 @@
 //! Widgets that several views share.
 
+pub mod code_text;
 pub mod fenwick;
+pub mod highlight;
 pub mod icons;
+pub mod layout_cache;
 pub mod markdown;
+pub mod selection;
 pub mod virtual_list;
