@@ -7,4 +7,5 @@ pub mod icons;
 pub mod layout_cache;
 pub mod markdown;
 pub mod selection;
+pub mod thread_doc;
 pub mod virtual_list;

@@ -7,6 +7,7 @@ mod blocks;
 mod doc;
 mod inline;
 mod layout;
+mod plain;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,9 @@ mod text_map;
 pub use blocks::{Block, BlockKind, Definitions, Marker, Place, Split, split_blocks};
 pub use doc::MarkdownDoc;
 pub use inline::{InlineStyle, Typography};
-pub use layout::{BlockContext, BlockLayout, Fill, Link, Piece, gap_before, layout_block};
+pub use layout::{
+    BlockContext, BlockLayout, Fill, Link, Piece, gap_before, indent, layout_block, layout_text,
+};
+pub use plain::plain_text;
 pub use table::{TABLE_ROWS_PER_PART, table_parts};
 pub use text_map::{Bias, TextMap};

@@ -17,6 +17,7 @@ use egui::{Color32, Id, Key, Modifiers, Rect, Response, Sense, Ui, UiBuilder, po
 pub use position::{PlacedRow, Position};
 pub use row_heights::{PIXEL, Px64, RowHeight, RowHeights};
 use scrollbar::ScrollbarDrag;
+pub use scrollbar::WIDTH as SCROLLBAR_WIDTH;
 
 use crate::theme::Tokens;
 

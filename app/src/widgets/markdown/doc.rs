@@ -1,28 +1,61 @@
 //! A Markdown text that grows at its end, as a reply does while it streams.
 
+use std::sync::Arc;
+
 use super::blocks::{Block, BlockKind, Definitions, Fence, Root, Split, split_blocks, split_from};
+
+/// A text that is shared until it grows.
+#[derive(Clone, Debug)]
+enum Text {
+    Shared(Arc<str>),
+    Growing(String),
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self::Growing(String::new())
+    }
+}
+
+impl Text {
+    fn push(&mut self, text: &str) {
+        if let Self::Shared(shared) = self {
+            *self = Self::Growing(shared.to_string());
+        }
+        if let Self::Growing(growing) = self {
+            growing.push_str(text);
+        }
+    }
+
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Shared(text) => text,
+            Self::Growing(text) => text,
+        }
+    }
+}
 
 /// A text and its blocks. Appending parses again only what can still change: usually the last block.
 #[derive(Clone, Debug, Default)]
 pub struct MarkdownDoc {
-    source: String,
+    text: Text,
     split: Split,
     definitions_revision: u32,
 }
 
 impl MarkdownDoc {
     /// Splits a whole text.
-    pub fn new(source: String) -> Self {
+    pub fn new(text: Arc<str>) -> Self {
         Self {
-            split: split_blocks(&source),
-            source,
+            split: split_blocks(&text),
+            text: Text::Shared(text),
             definitions_revision: 0,
         }
     }
 
     /// The text.
     pub fn source(&self) -> &str {
-        &self.source
+        self.text.as_str()
     }
 
     /// The blocks in order.
@@ -42,8 +75,8 @@ impl MarkdownDoc {
 
     /// Appends text; returns the index of the first block that may have changed.
     pub fn push(&mut self, text: &str) -> usize {
-        let old_len = self.source.len();
-        self.source.push_str(text);
+        let old_len = self.source().len();
+        self.text.push(text);
         if let Some(changed) = self.grow_open_fence(old_len) {
             return changed;
         }
@@ -53,7 +86,7 @@ impl MarkdownDoc {
         });
         self.split.blocks.truncate(first_block);
         self.split.roots.truncate(restart.unwrap_or(0));
-        let tail = split_from(&self.source, start);
+        let tail = split_from(self.source(), start);
         self.split.blocks.extend(tail.blocks);
         self.split
             .roots
@@ -76,8 +109,8 @@ impl MarkdownDoc {
         let roots = &self.split.roots;
         (1..roots.len()).rev().find(|&at| {
             let start = roots[at].start;
-            let line_is_complete = self.source[start..old_len].contains('\n');
-            let before = self.source[..start].trim_end_matches([' ', '\t']);
+            let line_is_complete = self.source()[start..old_len].contains('\n');
+            let before = self.source()[..start].trim_end_matches([' ', '\t']);
             let line_before = before.strip_suffix('\n').unwrap_or(before);
             let line_before = line_before.rsplit('\n').next().unwrap_or_default();
             line_is_complete && (line_before.trim().is_empty() || roots[at - 1].closed)
@@ -86,6 +119,7 @@ impl MarkdownDoc {
 
     /// The common case of a long open code block: as long as no closing fence arrives it just grows.
     fn grow_open_fence(&mut self, old_len: usize) -> Option<usize> {
+        let source = self.text.as_str();
         let root = self.split.roots.last().filter(|root| !root.closed)?;
         let at = root.first_block;
         if at + 1 != self.split.blocks.len() {
@@ -95,15 +129,15 @@ impl MarkdownDoc {
         let BlockKind::Code { parts, .. } = &mut block.kind else {
             return None;
         };
-        let first_line = self.source[block.range.start..old_len].lines().next()?;
+        let first_line = source[block.range.start..old_len].lines().next()?;
         let fence = Fence::opened_by(first_line)?;
         let [part] = &mut parts[..] else {
             return None;
         };
         let unindented = block.range.start == root.start;
         let code_ends_text = part.end == old_len && part.len() > 0;
-        let last_line = self.source[..old_len].rfind('\n').map_or(0, |end| end + 1);
-        let added = &self.source[last_line.max(part.start)..];
+        let last_line = source[..old_len].rfind('\n').map_or(0, |end| end + 1);
+        let added = &source[last_line.max(part.start)..];
         // The parser drops a last line that is only white space so far.
         let open_line = added.rsplit('\n').next().unwrap_or_default();
         let blank = !open_line.is_empty() && open_line.trim().is_empty();
@@ -111,8 +145,8 @@ impl MarkdownDoc {
         if !plain || added.split('\n').any(|line| fence.is_closed_by(line)) {
             return None;
         }
-        part.end = self.source.len();
-        block.range.end = self.source.trim_end().len().max(block.range.start);
+        part.end = source.len();
+        block.range.end = source.trim_end().len().max(block.range.start);
         Some(at)
     }
 }

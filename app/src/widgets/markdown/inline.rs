@@ -29,6 +29,8 @@ pub struct Typography {
     pub average_char: f32,
     /// Width of a character of code, in points.
     pub code_char: f32,
+    /// The scale all of it was measured for.
+    pub pixels_per_point: f32,
     /// Background of code.
     pub code_fill: Color32,
     /// Background of code on a raised surface.
@@ -55,6 +57,7 @@ impl Typography {
             code_line: whole(typ.code * typ.code_line_height),
             average_char: sample / SAMPLE.len() as f32,
             code_char,
+            pixels_per_point,
             code_fill: tokens.surface.raised,
             code_fill_raised: tint(tokens.surface.raised),
             families,

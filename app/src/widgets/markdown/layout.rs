@@ -14,7 +14,7 @@ use super::{
     table,
     text_map::TextMap,
 };
-use crate::widgets::icons;
+use crate::{theme::SpaceMetrics, widgets::icons};
 
 const QUOTE_INDENT: f32 = 16.0;
 const LIST_INDENT: f32 = 22.0;
@@ -97,8 +97,7 @@ impl BlockLayout {
 }
 
 /// The space above `block`, in points, where `before` is what comes before it in the same message.
-pub fn gap_before(typography: &Typography, before: Option<&Block>, block: &Block) -> f32 {
-    let space = &typography.tokens.metrics.space;
+pub fn gap_before(space: &SpaceMetrics, before: Option<&Block>, block: &Block) -> f32 {
     let Some(before) = before else { return 0.0 };
     match (&before.kind, &block.kind) {
         (
@@ -207,7 +206,7 @@ pub fn layout_block(
 }
 
 /// How far a block's text stands to the right.
-pub(super) fn indent(place: Place) -> f32 {
+pub fn indent(place: Place) -> f32 {
     // Deeper nesting than this leaves no room for text.
     f32::from(place.quotes.min(6)) * QUOTE_INDENT + f32::from(place.lists.min(8)) * LIST_INDENT
 }
@@ -314,5 +313,29 @@ fn add_quotes(cx: &BlockContext<'_>, layout: &mut BlockLayout, quotes: u8, gap: 
             rect: Rect::from_min_max(pos2(left, top), pos2(left + 2.0, layout.size.y)),
             color: cx.typography.tokens.border.strong,
         });
+    }
+}
+
+/// Lays out `text` as it is, without Markdown, at `offset` and at most `width` points wide.
+pub fn layout_text(
+    ctx: &Context,
+    typography: &Typography,
+    text: &str,
+    style: InlineStyle,
+    offset: Vec2,
+    width: f32,
+) -> BlockLayout {
+    let mut job = LayoutJob::single_section(text.to_owned(), typography.format(style));
+    job.wrap.max_width = width;
+    let galley = ctx.fonts_mut(|fonts| fonts.layout_job(job));
+    BlockLayout {
+        size: offset + galley.size(),
+        pieces: vec![Piece {
+            galley,
+            offset,
+            map: TextMap::default(),
+            links: Vec::new(),
+        }],
+        fills: Vec::new(),
     }
 }

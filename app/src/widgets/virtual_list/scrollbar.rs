@@ -6,7 +6,7 @@ use super::{Px64, VirtualList};
 use crate::theme::Tokens;
 
 /// Width of the strip at the right that belongs to the scrollbar, in points.
-pub(super) const WIDTH: f32 = 12.0;
+pub const WIDTH: f32 = 12.0;
 const HANDLE_WIDTH: f32 = 6.0;
 const HANDLE_MIN: f32 = 28.0;
 
