@@ -17,7 +17,8 @@ pub use blocks::{Block, BlockKind, Definitions, Marker, Place, Split, split_bloc
 pub use doc::MarkdownDoc;
 pub use inline::{InlineStyle, Typography};
 pub use layout::{
-    BlockContext, BlockLayout, Fill, Link, Piece, gap_before, indent, layout_block, layout_text,
+    BlockContext, BlockLayout, Fill, Link, Piece, display_rects, gap_before, indent, layout_block,
+    layout_text,
 };
 pub use plain::plain_text;
 pub use table::{TABLE_ROWS_PER_PART, table_parts};

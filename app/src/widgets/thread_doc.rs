@@ -290,7 +290,7 @@ impl ThreadDoc {
         let keep = entry.rows_before_block(changed);
         let old: Vec<_> = entry.rows.split_off(keep);
         let new = entry.tail_rows(changed);
-        self.apply_rows(at, first_row + keep, &old, new);
+        self.apply_rows(at, first_row + keep, &old, &new);
     }
 
     /// Builds all rows of a message anew, keeping what is measured of those that stay the same.
@@ -304,13 +304,13 @@ impl ThreadDoc {
         }
         let old = std::mem::take(&mut entry.rows);
         let new = entry.all_rows(continues);
-        self.apply_rows(at, first_row, &old, new);
+        self.apply_rows(at, first_row, &old, &new);
     }
 
-    fn apply_rows(&mut self, at: usize, first: usize, old: &[rows::Row], new: Vec<rows::Row>) {
+    fn apply_rows(&mut self, at: usize, first: usize, old: &[rows::Row], new: &[rows::Row]) {
         let same = old
             .iter()
-            .zip(&new)
+            .zip(new)
             .take_while(|(old, new)| old.key == new.key)
             .count();
         for row in first..first + same {
@@ -319,7 +319,7 @@ impl ThreadDoc {
         let entry = &mut self.content.entries[at];
         let estimates: Vec<f32> = new[same..].iter().map(|row| entry.estimate(row)).collect();
         self.list.splice(first + same..first + old.len(), estimates);
-        entry.rows.extend(new.iter().copied());
+        entry.rows.extend(new);
         let delta = new.len() as i64 - old.len() as i64;
         self.content.row_counts.add(at, delta);
     }

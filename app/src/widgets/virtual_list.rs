@@ -208,7 +208,8 @@ impl VirtualList {
         self.place(rows);
 
         let mut inner = ui.new_child(UiBuilder::new().max_rect(view).id_salt(id.with("rows")));
-        inner.set_clip_rect(view.intersect(ui.clip_rect()));
+        // Rows may paint bands that go on below the scrollbar.
+        inner.set_clip_rect(outer.intersect(ui.clip_rect()));
         self.show_rows(&mut inner, view, tokens, rows);
         self.prefetch(rows);
         self.paint_scrollbar(ui, bar, tokens);

@@ -135,7 +135,7 @@ impl MarkdownDoc {
             return None;
         };
         let unindented = block.range.start == root.start;
-        let code_ends_text = part.end == old_len && part.len() > 0;
+        let code_ends_text = part.end == old_len && part.start < part.end;
         let last_line = source[..old_len].rfind('\n').map_or(0, |end| end + 1);
         let added = &source[last_line.max(part.start)..];
         // The parser drops a last line that is only white space so far.

@@ -92,7 +92,7 @@ impl Typography {
         };
         if style.code {
             // The mono font looks larger than the text font at the same size.
-            size -= 0.5;
+            size -= 1.0;
         }
         let tokens = &self.tokens;
         let color = match () {
@@ -111,12 +111,6 @@ impl Typography {
             font_id: FontId::new(size, family.clone()),
             line_height: Some(line),
             color,
-            background: if style.code && !style.literal {
-                self.code_fill_raised
-            } else {
-                Color32::TRANSPARENT
-            },
-            expand_bg: 2.0,
             italics: style.emphasis,
             underline: line_if(style.link),
             strikethrough: line_if(style.strike),
@@ -154,6 +148,8 @@ pub(super) struct InlineText {
     pub job: LayoutJob,
     pub map: TextMap,
     pub links: Vec<(Range<usize>, Arc<str>)>,
+    /// Displayed bytes that are code, and get a background.
+    pub code: Vec<Range<usize>>,
 }
 
 /// A text put together from lines of the source.
@@ -321,6 +317,10 @@ impl Writer<'_> {
             return;
         }
         let source = self.clean.source_of(range.start)..self.clean.source_of(range.end);
+        if style.code && !style.literal {
+            let start = self.out.job.text.len();
+            self.out.code.push(start..start + text.len());
+        }
         self.out.map.push(text.len(), source);
         self.out
             .job

@@ -18,6 +18,8 @@ use crate::{theme::SpaceMetrics, widgets::icons};
 
 const QUOTE_INDENT: f32 = 16.0;
 const LIST_INDENT: f32 = 22.0;
+/// How wide a line break is shown where it is selected.
+const LINE_BREAK_WIDTH: f32 = 5.0;
 
 /// A link inside a piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub struct Fill {
     pub rect: Rect,
     /// Its colour.
     pub color: Color32,
+    /// Radius of its corners.
+    pub radius: f32,
 }
 
 /// A block ready to be painted again and again.
@@ -65,7 +69,11 @@ impl BlockLayout {
     /// Paints what lies beneath the text.
     pub fn paint_fills(&self, painter: &Painter, origin: Pos2) {
         for fill in &self.fills {
-            painter.rect_filled(fill.rect.translate(origin.to_vec2()), 0.0, fill.color);
+            painter.rect_filled(
+                fill.rect.translate(origin.to_vec2()),
+                fill.radius,
+                fill.color,
+            );
         }
     }
 
@@ -141,9 +149,12 @@ impl BlockContext<'_> {
         self.ctx.fonts_mut(|fonts| fonts.layout_job(job))
     }
 
-    pub(super) fn piece(&self, text: InlineText, offset: Vec2, width: f32) -> Piece {
-        Piece {
-            galley: self.galley(text.job, width),
+    /// Lays out inline text, and what lies behind its code spans.
+    pub(super) fn piece(&self, text: InlineText, offset: Vec2, width: f32) -> (Piece, Vec<Fill>) {
+        let galley = self.galley(text.job, width);
+        let fills = code_fills(self.typography, &galley, &text.code, offset);
+        let piece = Piece {
+            galley,
             offset,
             map: text.map,
             links: text
@@ -151,7 +162,8 @@ impl BlockContext<'_> {
                 .into_iter()
                 .map(|(display, url)| Link { display, url })
                 .collect(),
-        }
+        };
+        (piece, fills)
     }
 
     fn label(&self, text: String, format: TextFormat) -> Arc<Galley> {
@@ -212,13 +224,61 @@ pub fn indent(place: Place) -> f32 {
 }
 
 fn text_block(cx: &BlockContext<'_>, text: InlineText, at: Vec2, width: f32) -> BlockLayout {
-    let piece = cx.piece(text, at, width);
+    let (piece, fills) = cx.piece(text, at, width);
     let height = piece.galley.size().y.max(cx.typography.prose_line);
     BlockLayout {
         size: vec2(at.x + width, at.y + height),
         pieces: vec![piece],
-        fills: Vec::new(),
+        fills,
     }
+}
+
+fn code_fills(
+    typography: &Typography,
+    galley: &Galley,
+    spans: &[Range<usize>],
+    offset: Vec2,
+) -> Vec<Fill> {
+    let height = typography.tokens.metrics.typ.code + 4.0;
+    let fill = |rect: Rect| Fill {
+        rect: Rect::from_center_size(rect.center(), vec2(rect.width() + 4.0, height))
+            .translate(offset),
+        color: typography.code_fill_raised,
+        radius: typography.tokens.metrics.radius.control,
+    };
+    spans
+        .iter()
+        .flat_map(|span| display_rects(galley, span))
+        .map(fill)
+        .collect()
+}
+
+/// The rectangles of displayed bytes, one for each row they are on.
+pub fn display_rects(galley: &Galley, display: &Range<usize>) -> Vec<Rect> {
+    let text = galley.text();
+    let chars_before = |byte: usize| text[..text.floor_char_boundary(byte)].chars().count();
+    let (start, end) = (chars_before(display.start), chars_before(display.end));
+    let mut rects = Vec::new();
+    let mut first = 0;
+    for row in &galley.rows {
+        let count = row.char_count_excluding_newline().0;
+        let with_break = row.char_count_including_newline().0;
+        if start < first + with_break && end > first {
+            let from = row.x_offset(start.saturating_sub(first).into());
+            let mut to = row.x_offset((end - first).min(count).into());
+            if end > first + count && row.ends_with_newline {
+                // The line break is part of it.
+                to += LINE_BREAK_WIDTH;
+            }
+            let x = row.pos.x;
+            rects.push(Rect::from_min_max(
+                pos2(x + from, row.min_y()),
+                pos2(x + to, row.max_y()),
+            ));
+        }
+        first += with_break;
+    }
+    rects
 }
 
 fn literal(cx: &BlockContext<'_>, lines: &[Range<usize>], style: InlineStyle) -> InlineText {
@@ -257,6 +317,7 @@ fn rule(cx: &BlockContext<'_>, at: Vec2, width: f32) -> BlockLayout {
         fills: vec![Fill {
             rect: Rect::from_min_size(top.to_pos2(), vec2(width, line)),
             color: cx.typography.tokens.border.strong,
+            radius: 0.0,
         }],
     }
 }
@@ -312,6 +373,7 @@ fn add_quotes(cx: &BlockContext<'_>, layout: &mut BlockLayout, quotes: u8, gap: 
         layout.fills.push(Fill {
             rect: Rect::from_min_max(pos2(left, top), pos2(left + 2.0, layout.size.y)),
             color: cx.typography.tokens.border.strong,
+            radius: 0.0,
         });
     }
 }

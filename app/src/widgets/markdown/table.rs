@@ -78,7 +78,7 @@ fn add_row(
         if let Some(cell) = cells.get(column).filter(|cell| cell.start < cell.end) {
             let inner = (width - 2.0 * PADDING.x).max(1.0);
             let text = cx.inline(std::slice::from_ref(cell), cell_style(cx, is_head));
-            let mut piece = cx.piece(text, Vec2::ZERO, inner.ceil());
+            let (mut piece, fills) = cx.piece(text, Vec2::ZERO, inner.ceil());
             let slack = inner - piece.galley.size().x;
             let shift = match alignment(alignments, column) {
                 Align::Min => 0.0,
@@ -87,6 +87,10 @@ fn add_row(
             };
             piece.offset = vec2(x + PADDING.x + shift.max(0.0), top + PADDING.y);
             height = height.max(piece.galley.size().y);
+            layout.fills.extend(fills.into_iter().map(|fill| Fill {
+                rect: fill.rect.translate(piece.offset),
+                ..fill
+            }));
             layout.pieces.push(piece);
         }
         x += width;
@@ -100,6 +104,7 @@ fn add_row(
         } else {
             tokens.border.subtle
         },
+        radius: 0.0,
     });
     layout.size.y = bottom;
 }

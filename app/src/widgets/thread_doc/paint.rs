@@ -18,7 +18,7 @@ use crate::{
     theme::{Tokens, focus_ring, seat_color},
     widgets::{
         icons,
-        markdown::{BlockKind, BlockLayout, Piece, Typography, indent},
+        markdown::{BlockKind, BlockLayout, Piece, Typography, display_rects, indent},
     },
 };
 
@@ -78,7 +78,8 @@ pub(super) fn message_background(
 ) {
     match entry.view.role {
         MessageRole::User => {
-            ui.painter().rect_filled(rect, 0.0, tokens.surface.raised);
+            let band = Rect::from_x_y_ranges(ui.clip_rect().x_range(), rect.y_range());
+            ui.painter().rect_filled(band, 0.0, tokens.surface.raised);
         }
         MessageRole::Seat => {
             let left = rect.left() + column.left - SEAT_LINE_DISTANCE;
@@ -465,7 +466,7 @@ impl RowPainter<'_> {
 
     fn summary_rect(&self) -> Rect {
         Rect::from_min_max(
-            pos2(self.left() - 8.0, self.rect.top() + self.row.gap),
+            pos2(self.left() - 2.0, self.rect.top() + self.row.gap),
             pos2(self.left() + self.column.width, self.rect.bottom()),
         )
     }
@@ -627,33 +628,9 @@ fn selection_rects(piece: &Piece, selected: &Range<usize>) -> Vec<Rect> {
     if piece.map.display_len() == 0 {
         return Vec::new();
     }
-    let text = piece.galley.text();
-    let start = piece.map.to_display(selected.start);
-    let end = piece.map.to_display(selected.end);
-    if start >= end {
+    let display = piece.map.to_display(selected.start)..piece.map.to_display(selected.end);
+    if display.start >= display.end {
         return Vec::new();
     }
-    let chars_before = |byte: usize| text[..text.floor_char_boundary(byte)].chars().count();
-    let (start, end) = (chars_before(start), chars_before(end));
-    let mut rects = Vec::new();
-    let mut first = 0;
-    for row in &piece.galley.rows {
-        let count = row.char_count_excluding_newline().0;
-        let with_break = row.char_count_including_newline().0;
-        if start < first + with_break && end > first {
-            let from = row.x_offset(start.saturating_sub(first).into());
-            let mut to = row.x_offset((end - first).min(count).into());
-            if end > first + count && row.ends_with_newline {
-                // The line break is selected too.
-                to += 5.0;
-            }
-            let x = row.pos.x;
-            rects.push(Rect::from_min_max(
-                pos2(x + from, row.min_y()),
-                pos2(x + to, row.max_y()),
-            ));
-        }
-        first += with_break;
-    }
-    rects
+    display_rects(&piece.galley, &display)
 }

@@ -24,7 +24,7 @@ struct Hit {
 }
 
 pub(super) fn handle(doc: &mut ThreadDoc, ui: &Ui, response: &Response, column: Column) {
-    if response.clicked() || response.drag_started() {
+    if (response.clicked() || response.drag_started()) && !response.has_focus() {
         response.request_focus();
     }
     select(doc, ui, response, column);

@@ -1,6 +1,6 @@
 //! The actions on a message, shown only while the pointer is over it or it has the focus.
 
-use egui::{Id, Rect, Ui, pos2, vec2};
+use egui::{Id, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::{
     Content, ThreadAction,
@@ -87,18 +87,12 @@ fn show_for(content: &mut Content, ui: &mut Ui, tokens: &Tokens, column: Column,
         -5.0
     };
     let top = (rect.top() + padding)
-        .max(view.top() + 2.0)
+        .max(view.top() + tokens.metrics.space.inside_chip)
         .min(rect.bottom() - side);
     let right = view.left() + column.left + column.width;
     let width = side * buttons.len() as f32;
     let bar = Rect::from_min_size(pos2(right - width, top), vec2(width, side));
-    let surface = if entry.view.role == MessageRole::User {
-        tokens.surface.raised
-    } else {
-        tokens.surface.base
-    };
-    ui.painter()
-        .rect_filled(bar, tokens.metrics.radius.control, surface);
+    paint_bar(ui, tokens, entry.view.role, bar, top > rect.top() + padding);
     let (uid, id) = (entry.uid, entry.view.id.clone());
     for (n, button) in buttons.into_iter().enumerate() {
         let left = bar.left() + side * n as f32;
@@ -123,6 +117,23 @@ fn show_for(content: &mut Content, ui: &mut Ui, tokens: &Tokens, column: Column,
             content.actions.push(action);
         }
     }
+}
+
+/// The bar hides what is behind it; over the message's own text it is set off by a border.
+fn paint_bar(ui: &Ui, tokens: &Tokens, role: MessageRole, bar: Rect, over_text: bool) {
+    let radius = tokens.metrics.radius.control;
+    if over_text {
+        let border = Stroke::new(1.0 / ui.pixels_per_point(), tokens.border.strong);
+        let fill = tokens.surface.overlay;
+        ui.painter()
+            .rect(bar, radius, fill, border, StrokeKind::Outside);
+        return;
+    }
+    let surface = match role {
+        MessageRole::User => tokens.surface.raised,
+        _ => tokens.surface.base,
+    };
+    ui.painter().rect_filled(bar, radius, surface);
 }
 
 fn buttons_of(entry: &super::entry::Entry) -> Vec<Button> {
