@@ -1,4 +1,26 @@
 //! Model endpoints: the streaming client, its dialects, the model list and the key vault.
+//!
+//! Bytes become a reply in pure steps that can be used apart: [`SseReader`] finds the events, [`Assembler`] reads their
+//! payloads, [`ReplyDecoder`] runs both after a look at what the body really is. [`Client`] adds HTTP, time limits, the
+//! one retry and [`ModelError`]s free of keys. What differs between endpoints before anything is sent is a [`Profile`];
+//! what differs in what comes back is understood from everybody.
+//!
+//! ```
+//! use models::{AssemblerOptions, Finish, ReplyDecoder, StreamEvent};
+//!
+//! let mut text = String::new();
+//! let mut sink = |event: StreamEvent| {
+//!     if let StreamEvent::Content(more) = event {
+//!         text.push_str(&more);
+//!     }
+//! };
+//! let mut decoder = ReplyDecoder::new(Some("text/event-stream"), AssemblerOptions::default());
+//! decoder.push(br#"data: {"choices":[{"delta":{"content":"Hel"}}]}"#, &mut sink)?;
+//! decoder.push(b"\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"lo\"},\"finish_reason\":\"stop\"}]}\n\n", &mut sink)?;
+//! let completion = decoder.end(&mut sink)?;
+//! assert_eq!((text.as_str(), completion.finish), ("Hello", Finish::Stop));
+//! # Ok::<(), models::StreamFault>(())
+//! ```
 
 mod assembler;
 mod client;

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use models::{Client, ModelError, SecretString, Timeouts};
 
 use crate::wire_server::{WireServer, answer, stream_answer};
-use crate::{STOP, content, keyed, stream};
+use crate::{STOP, content, keyed, stream, stream_by};
 
 const KEY: &str = "sk-planted-7f3Q/9x+Zz";
 
@@ -93,37 +93,38 @@ fn answers() -> Vec<String> {
 async fn a_planted_key_shows_in_no_error_and_no_log_line() {
     log::set_logger(&LINES).expect("the only logger");
     log::set_max_level(log::LevelFilter::Trace);
+    let client = Client::new(Timeouts::default()).expect("a client");
     let mut errors = Vec::new();
     for answer in answers() {
         let server = WireServer::always(answer.clone()).await;
         let endpoint = keyed(&server.base(), KEY);
-        let outcome = stream(&endpoint).await.1;
+        let outcome = stream_by(&client, &endpoint).await.1;
         errors.push(outcome.expect_err(&answer));
-        let listed = Client::new(Timeouts::default())
-            .expect("a client")
-            .list_models(&endpoint)
-            .await;
+        let listed = client.list_models(&endpoint).await;
         errors.extend(listed.err());
         assert!(!format!("{endpoint:?}").contains(KEY));
     }
     let server = WireServer::start(|exchange| async move { exchange.reset() }).await;
     errors.push(
-        stream(&keyed(&server.base(), KEY))
+        stream_by(&client, &keyed(&server.base(), KEY))
             .await
             .1
             .expect_err("a reset"),
     );
     errors.push(
-        stream(&keyed("http://127.0.0.1:1/v1", KEY))
+        stream_by(&client, &keyed("http://127.0.0.1:1/v1", KEY))
             .await
             .1
             .expect_err("nobody there"),
     );
     errors.push(
-        stream(&keyed("http://127.0.0.1:1/v1", &format!("{KEY}\u{1}")))
-            .await
-            .1
-            .expect_err("unusable"),
+        stream_by(
+            &client,
+            &keyed("http://127.0.0.1:1/v1", &format!("{KEY}\u{1}")),
+        )
+        .await
+        .1
+        .expect_err("unusable"),
     );
     assert!(matches!(
         errors.last(),

@@ -43,11 +43,10 @@ fn request() -> ChatRequest {
 }
 
 /// Streams a reply to its end; the text that came, and how it ended.
-async fn stream_with(
-    timeouts: Timeouts,
+async fn stream_by(
+    client: &Client,
     endpoint: &Endpoint,
 ) -> (String, Result<Completion, ModelError>) {
-    let client = Client::new(timeouts).expect("a client");
     let (sender, mut events) = mpsc::channel(4);
     let request = request();
     let reading = async {
@@ -64,6 +63,13 @@ async fn stream_with(
         reading
     );
     (text, outcome)
+}
+
+async fn stream_with(
+    timeouts: Timeouts,
+    endpoint: &Endpoint,
+) -> (String, Result<Completion, ModelError>) {
+    stream_by(&Client::new(timeouts).expect("a client"), endpoint).await
 }
 
 async fn stream(endpoint: &Endpoint) -> (String, Result<Completion, ModelError>) {
