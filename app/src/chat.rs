@@ -16,13 +16,17 @@ use crate::theme::Tokens;
 
 /// The colour of the seat at a place of the table.
 pub fn color_of(seats: &[SeatView], place: usize, tokens: &Tokens) -> Color32 {
-    seats.get(place).map_or(tokens.text.secondary, |view| composer::seat_color_at(view, place, tokens))
+    seats.get(place).map_or(tokens.text.secondary, |view| {
+        composer::seat_color_at(view, place, tokens)
+    })
 }
 
 /// The colour of a speaker, also of one who has left the table.
 pub fn speaker_color(seats: &[SeatView], speaker: &SeatId, tokens: &Tokens) -> Color32 {
     let place = seats.iter().position(|view| view.seat.id == *speaker);
-    place.map_or(tokens.text.secondary, |place| color_of(seats, place, tokens))
+    place.map_or(tokens.text.secondary, |place| {
+        color_of(seats, place, tokens)
+    })
 }
 
 /// A number of bytes as people read it.
@@ -37,7 +41,11 @@ pub fn size_label(bytes: usize) -> String {
 /// The thread as Markdown, speakers by name.
 pub fn thread_as_markdown(thread: &ThreadSnapshot, seats: &[SeatView]) -> String {
     let mut text = format!("# {}\n", thread.title);
-    for message in thread.messages.iter().filter(|m| m.status() != Status::Deleted) {
+    for message in thread
+        .messages
+        .iter()
+        .filter(|m| m.status() != Status::Deleted)
+    {
         let seat = seats.iter().find(|view| view.seat.id == *message.speaker());
         let speaker = match (message.role(), seat) {
             (Role::User, _) => "You",

@@ -187,11 +187,17 @@ pub struct Failure {
 
 impl Failure {
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { code: EXIT_USAGE, message: message.into() }
+        Self {
+            code: EXIT_USAGE,
+            message: message.into(),
+        }
     }
 
     pub(crate) fn failed(message: impl Into<String>) -> Self {
-        Self { code: EXIT_FAILED, message: message.into() }
+        Self {
+            code: EXIT_FAILED,
+            message: message.into(),
+        }
     }
 }
 

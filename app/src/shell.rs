@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::{Align, CentralPanel, Frame, Layout, Margin, Panel, RichText, Ui};
-use host::{Events, Host, HostHandle, Intent};
+use host::{Events, Host, HostHandle, Intent, SendMessage};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::thread_panel::{ThreadPanel, ThreadPanelAction};
@@ -34,6 +34,8 @@ pub use start::{StartOptions, run};
 use status_bar::{StatusBar, StatusBarAction};
 use window_state::WindowState;
 
+/// What a first run says to the demo table.
+const GREETING: &str = "@all Hello! Who are you, and what lies in this folder?";
 /// Events taken in at one frame; the rest waits for the next.
 const EVENTS_PER_FRAME: usize = 4096;
 
@@ -80,6 +82,8 @@ pub struct Shell {
     folder_dialog: Option<FileDialog>,
     part: Part,
     clipboard: Option<String>,
+    /// Whether a first run has yet to be greeted by the demo table.
+    greets: bool,
 }
 
 /// The dialog that names a thread.
@@ -141,6 +145,7 @@ impl Shell {
             folder_dialog: None,
             part: Part::Composer,
             clipboard: None,
+            greets: options.greets,
         };
         shell.send(Intent::Ready);
         shell
@@ -171,6 +176,25 @@ impl Shell {
         }
         if !self.events.is_empty() {
             ctx.request_repaint();
+        }
+        self.greet();
+    }
+
+    /// On a first run with nothing but the demo table, lets it show what a conversation looks like.
+    fn greet(&mut self) {
+        let model = &self.model;
+        if !self.greets || !model.is_ready || model.seats.is_empty() {
+            return;
+        }
+        self.greets = false;
+        let is_first_run = model.threads.is_empty() && !model.folder_asks_trust;
+        let is_demo = model.seats.iter().all(|view| view.demo_label.is_some());
+        if let Some(thread) = model
+            .thread_id()
+            .filter(|_| is_first_run && is_demo)
+            .cloned()
+        {
+            self.send(Intent::Send(SendMessage::chat(thread, GREETING)));
         }
     }
 
@@ -232,14 +256,16 @@ impl Shell {
     /// Follows the settings, or the system where they say so.
     fn choose_theme(&mut self, ctx: &egui::Context) {
         let system_is_light = ctx.input(|i| i.raw.system_theme) == Some(egui::Theme::Light);
-        let wanted = self.forced_theme.unwrap_or(match self.model.settings.theme.as_str() {
-            "light" => ThemeName::Light,
-            "dark" => ThemeName::Dark,
-            "light-high-contrast" => ThemeName::LightHighContrast,
-            "dark-high-contrast" => ThemeName::DarkHighContrast,
-            _ if system_is_light => ThemeName::Light,
-            _ => ThemeName::Dark,
-        });
+        let wanted = self
+            .forced_theme
+            .unwrap_or(match self.model.settings.theme.as_str() {
+                "light" => ThemeName::Light,
+                "dark" => ThemeName::Dark,
+                "light-high-contrast" => ThemeName::LightHighContrast,
+                "dark-high-contrast" => ThemeName::DarkHighContrast,
+                _ if system_is_light => ThemeName::Light,
+                _ => ThemeName::Dark,
+            });
         let reduced = self.model.settings.reduced_motion;
         if wanted != self.theme || reduced != (self.tokens.metrics.motion.open_ms == 0.0) {
             self.theme = wanted;
@@ -264,7 +290,11 @@ impl Shell {
         Panel::left("rail")
             .exact_size(tokens.metrics.size.rail)
             .resizable(false)
-            .frame(Frame::new().fill(tokens.surface.base).inner_margin(Margin::symmetric(8, 8)))
+            .frame(
+                Frame::new()
+                    .fill(tokens.surface.base)
+                    .inner_margin(Margin::symmetric(8, 8)),
+            )
             .show(ui, |ui| self.rail_ui(ui));
         if self.window.shows_side_panel {
             let size = &tokens.metrics.size;
@@ -272,31 +302,54 @@ impl Shell {
                 .resizable(true)
                 .default_size(self.window.side_panel_width)
                 .size_range(size.panel_min..=size.panel_max)
-                .frame(Frame::new().fill(tokens.surface.raised).inner_margin(Margin::same(8)))
+                .frame(
+                    Frame::new()
+                        .fill(tokens.surface.raised)
+                        .inner_margin(Margin::same(8)),
+                )
                 .show(ui, |ui| self.side_panel_ui(ui));
             self.window.side_panel_width = panel.response.rect.width();
         }
         if self.performance.is_open {
             Panel::right("performance")
                 .default_size(320.0)
-                .frame(Frame::new().fill(tokens.surface.raised).inner_margin(Margin::same(12)))
+                .frame(
+                    Frame::new()
+                        .fill(tokens.surface.raised)
+                        .inner_margin(Margin::same(12)),
+                )
                 .show(ui, |ui| self.performance.performance_ui(ui, &tokens));
         }
-        CentralPanel::default().frame(Frame::new().fill(tokens.surface.base)).show(ui, |ui| self.tiles_ui(ui));
+        CentralPanel::default()
+            .frame(Frame::new().fill(tokens.surface.base))
+            .show(ui, |ui| self.tiles_ui(ui));
         self.overlays_ui(&ctx);
     }
 
     /// At most one banner: the notice about providers' terms, or a folder's wish for trust.
     fn banner_ui(&mut self, ui: &mut Ui) {
         let tokens = Arc::clone(&self.tokens);
-        let frame = Frame::new().fill(tokens.surface.raised).inner_margin(Margin::symmetric(16, 8));
+        let frame = Frame::new()
+            .fill(tokens.surface.raised)
+            .inner_margin(Margin::symmetric(16, 8));
         if self.model.shows_terms_notice {
-            let accepted = Panel::top("terms notice").frame(frame).show(ui, |ui| terms_ui(ui, &tokens)).inner;
+            let accepted = Panel::top("terms notice")
+                .frame(frame)
+                .show(ui, |ui| terms_ui(ui, &tokens))
+                .inner;
             if accepted {
                 self.send(Intent::DismissTermsNotice);
             }
-        } else if let Some(folder) = self.model.folder.clone().filter(|_| self.model.folder_asks_trust) {
-            let trusted = Panel::top("trust").frame(frame).show(ui, |ui| trust_ui(ui, &folder)).inner;
+        } else if let Some(folder) = self
+            .model
+            .folder
+            .clone()
+            .filter(|_| self.model.folder_asks_trust)
+        {
+            let trusted = Panel::top("trust")
+                .frame(frame)
+                .show(ui, |ui| trust_ui(ui, &folder))
+                .inner;
             if trusted {
                 self.send(Intent::TrustFolder(folder));
             }
@@ -320,11 +373,17 @@ impl Shell {
     }
 
     fn side_panel_ui(&mut self, ui: &mut Ui) {
-        let Some(current) = self.model.thread_id().cloned() else { return };
+        let Some(current) = self.model.thread_id().cloned() else {
+            return;
+        };
         let generating = &self.model.generating;
-        let actions = self.thread_panel.thread_panel_ui(ui, &self.tokens, &self.model.threads, &current, &|id| {
-            generating.contains(id)
-        });
+        let actions = self.thread_panel.thread_panel_ui(
+            ui,
+            &self.tokens,
+            &self.model.threads,
+            &current,
+            &|id| generating.contains(id),
+        );
         for action in actions {
             match action {
                 ThreadPanelAction::Open(thread) => {
@@ -333,14 +392,21 @@ impl Shell {
                 }
                 ThreadPanelAction::New => self.run(ui.ctx(), Command::NewThread),
                 ThreadPanelAction::Rename(thread) => self.begin_rename(thread),
-                ThreadPanelAction::Archive(thread, archived) => self.send(Intent::Archive(thread, archived)),
+                ThreadPanelAction::Archive(thread, archived) => {
+                    self.send(Intent::Archive(thread, archived));
+                }
                 ThreadPanelAction::Delete(thread) => self.delete_thread(thread),
             }
         }
     }
 
     fn status_bar_ui(&mut self, ui: &mut Ui) {
-        let in_use: Vec<String> = self.model.seats.iter().map(|view| view.seat.endpoint.clone()).collect();
+        let in_use: Vec<String> = self
+            .model
+            .seats
+            .iter()
+            .map(|view| view.seat.endpoint.clone())
+            .collect();
         let bar = StatusBar {
             endpoints: &self.model.endpoints,
             in_use: &in_use,
@@ -348,7 +414,10 @@ impl Shell {
             settings_problems: self.model.settings_problems.len(),
             read_only: self.model.read_only.as_deref(),
             is_software_rendered: self.is_software_rendered,
-            frame_ms: self.performance.last_frame_ms().filter(|_| self.performance.is_open),
+            frame_ms: self
+                .performance
+                .last_frame_ms()
+                .filter(|_| self.performance.is_open),
         };
         match bar.status_bar_ui(ui, &self.tokens) {
             Some(StatusBarAction::CheckEndpoints) => self.send(Intent::CheckEndpoints(None)),
@@ -359,7 +428,10 @@ impl Shell {
     }
 
     fn tiles_ui(&mut self, ui: &mut Ui) {
-        let mut tiles = std::mem::replace(&mut self.tiles, egui_tiles::Tree::empty(egui::Id::unique("tiles")));
+        let mut tiles = std::mem::replace(
+            &mut self.tiles,
+            egui_tiles::Tree::empty(egui::Id::unique("tiles")),
+        );
         let mut behavior = TileBehavior { shell: self };
         tiles.ui(&mut behavior, ui);
         self.tiles = tiles;
@@ -427,18 +499,27 @@ impl Shell {
     fn begin_rename(&mut self, thread: transcript::ThreadId) {
         let listed = self.model.threads.iter().find(|t| t.id == thread);
         let title = listed.map(|t| t.title.clone()).unwrap_or_default();
-        self.renaming = Some(Renaming { thread, title, is_new: true });
+        self.renaming = Some(Renaming {
+            thread,
+            title,
+            is_new: true,
+        });
     }
 
     fn rename_ui(&mut self, ctx: &egui::Context) {
-        let Some(renaming) = &mut self.renaming else { return };
+        let Some(renaming) = &mut self.renaming else {
+            return;
+        };
         let mut done = false;
         let mut save = false;
         let modal = egui::Modal::new(egui::Id::unique("rename")).show(ctx, |ui| {
             ui.set_width(360.0);
             ui.heading("Rename the thread");
-            let field = ui.add(egui::TextEdit::singleline(&mut renaming.title).desired_width(f32::INFINITY));
-            field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Thread title"));
+            let field = ui
+                .add(egui::TextEdit::singleline(&mut renaming.title).desired_width(f32::INFINITY));
+            field.widget_info(|| {
+                egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Thread title")
+            });
             if std::mem::take(&mut renaming.is_new) {
                 field.request_focus();
             }
@@ -476,15 +557,22 @@ impl Shell {
             let _gone = answer.send(chosen);
             ctx.request_repaint();
         });
-        self.folder_dialog = Some(FileDialog { purpose, answer: asked });
+        self.folder_dialog = Some(FileDialog {
+            purpose,
+            answer: asked,
+        });
     }
 
     fn take_dialog_answer(&mut self) {
-        let Some(dialog) = &self.folder_dialog else { return };
+        let Some(dialog) = &self.folder_dialog else {
+            return;
+        };
         let purpose = dialog.purpose;
         match dialog.answer.try_recv() {
             Err(std::sync::mpsc::TryRecvError::Empty) => return,
-            Ok(Some(path)) if purpose == DialogPurpose::OpenFolder => self.send(Intent::OpenFolder(Some(path))),
+            Ok(Some(path)) if purpose == DialogPurpose::OpenFolder => {
+                self.send(Intent::OpenFolder(Some(path)));
+            }
             Ok(Some(path)) => self.attach(path),
             Ok(None) | Err(std::sync::mpsc::TryRecvError::Disconnected) => {}
         }
@@ -493,7 +581,11 @@ impl Shell {
 
     fn attach(&mut self, path: PathBuf) {
         if let Some(thread) = self.model.thread_id().cloned() {
-            self.send(Intent::Attach { thread, path, range: None });
+            self.send(Intent::Attach {
+                thread,
+                path,
+                range: None,
+            });
         }
     }
 
@@ -514,7 +606,9 @@ impl Shell {
         if !self.has_warmed_fonts && self.performance.frame_count() == 2 {
             self.has_warmed_fonts = true;
             let font = egui::FontId::proportional(self.tokens.metrics.typ.ui);
-            ctx.fonts_mut(|fonts| fonts.layout_no_wrap("語".to_owned(), font, egui::Color32::WHITE));
+            ctx.fonts_mut(|fonts| {
+                fonts.layout_no_wrap("語".to_owned(), font, egui::Color32::WHITE)
+            });
             self.performance.phase("system fonts");
         }
     }
@@ -556,7 +650,11 @@ impl Shell {
         self.warm_fonts(&ctx);
         self.save_window(&ctx);
         self.set_title(&ctx);
-        let causes = ctx.repaint_causes().iter().map(ToString::to_string).collect();
+        let causes = ctx
+            .repaint_causes()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         self.performance.end_frame(causes);
     }
 
@@ -574,7 +672,8 @@ impl Shell {
 
     /// Esc stops the turn, when nothing that is open wants it first.
     fn take_escape(&mut self, ctx: &egui::Context) {
-        let is_free = !self.chat.wants_escape() && !self.notices.is_open && !egui::Popup::is_any_open(ctx);
+        let is_free =
+            !self.chat.wants_escape() && !self.notices.is_open && !egui::Popup::is_any_open(ctx);
         if is_free
             && self.model.turn().is_generating
             && ctx.input_mut(|i| i.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
@@ -584,13 +683,26 @@ impl Shell {
     }
 
     fn set_title(&self, ctx: &egui::Context) {
-        let thread = self.model.thread.as_ref().map(|t| t.title.as_str()).filter(|t| !t.is_empty());
-        let folder = self.model.folder.as_ref().and_then(|f| f.file_name()).map(|n| n.to_string_lossy());
-        let parts: Vec<String> =
-            [thread.map(str::to_owned), folder.map(|f| f.into_owned()), Some("Folkmoot".to_owned())]
-                .into_iter()
-                .flatten()
-                .collect();
+        let thread = self
+            .model
+            .thread
+            .as_ref()
+            .map(|t| t.title.as_str())
+            .filter(|t| !t.is_empty());
+        let folder = self
+            .model
+            .folder
+            .as_ref()
+            .and_then(|f| f.file_name())
+            .map(|n| n.to_string_lossy());
+        let parts: Vec<String> = [
+            thread.map(str::to_owned),
+            folder.map(|f| f.into_owned()),
+            Some("Folkmoot".to_owned()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         let title = parts.join(" – ");
         let id = egui::Id::unique("window title");
         if ctx.data(|data| data.get_temp::<String>(id)).as_deref() != Some(&title) {
@@ -603,12 +715,11 @@ impl Shell {
         let found = self.tiles.tiles.find_pane(&pane);
         if found.is_none() {
             let id = self.tiles.tiles.insert_pane(pane);
-            match self.tiles.root() {
-                Some(root) => self.tiles.move_tile_to_container(id, root, usize::MAX, true),
-                None => self.tiles.root = Some(id),
-            }
+            let children = self.tiles.root().into_iter().chain([id]).collect();
+            self.tiles.root = Some(self.tiles.tiles.insert_tab_tile(children));
         }
-        self.tiles.make_active(|_, tile| matches!(tile, egui_tiles::Tile::Pane(p) if *p == pane));
+        self.tiles
+            .make_active(|_, tile| matches!(tile, egui_tiles::Tile::Pane(p) if *p == pane));
     }
 }
 
@@ -622,7 +733,9 @@ fn has_thread(tiles: &egui_tiles::Tree<Pane>) -> bool {
 }
 
 fn bar_frame(tokens: &Tokens) -> Frame {
-    Frame::new().fill(tokens.surface.base).inner_margin(Margin::symmetric(8, 0))
+    Frame::new()
+        .fill(tokens.surface.base)
+        .inner_margin(Margin::symmetric(8, 0))
 }
 
 /// Draws the notice about providers' terms; returns whether it was dismissed.
@@ -651,7 +764,10 @@ fn trust_ui(ui: &mut Ui, folder: &std::path::Path) -> bool {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             trusted = ui.button("Trust this folder").clicked();
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                let text = format!("{} brings settings of its own. They have no effect until you trust it.", folder.display());
+                let text = format!(
+                    "{} brings settings of its own. They have no effect until you trust it.",
+                    folder.display()
+                );
                 ui.add(egui::Label::new(RichText::new(text)).wrap());
             });
         });
@@ -666,7 +782,12 @@ struct TileBehavior<'a> {
 }
 
 impl egui_tiles::Behavior<Pane> for TileBehavior<'_> {
-    fn pane_ui(&mut self, ui: &mut Ui, _tile: egui_tiles::TileId, pane: &mut Pane) -> egui_tiles::UiResponse {
+    fn pane_ui(
+        &mut self,
+        ui: &mut Ui,
+        _tile: egui_tiles::TileId,
+        pane: &mut Pane,
+    ) -> egui_tiles::UiResponse {
         self.shell.pane_ui(ui, *pane);
         egui_tiles::UiResponse::None
     }
@@ -676,7 +797,9 @@ impl egui_tiles::Behavior<Pane> for TileBehavior<'_> {
             Pane::Thread => "Thread",
             Pane::Settings => "Settings",
         };
-        RichText::new(title).family(Families::default().medium).into()
+        RichText::new(title)
+            .family(Families::default().medium)
+            .into()
     }
 
     fn is_tab_closable(&self, tiles: &egui_tiles::Tiles<Pane>, tile: egui_tiles::TileId) -> bool {

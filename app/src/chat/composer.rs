@@ -5,8 +5,8 @@ use std::sync::Arc;
 use conversation::{MentionKind, Seat, mentions};
 use egui::text::{CCursor, CCursorRange, LayoutJob, TextFormat};
 use egui::{
-    Align, CompletionPopup, Event, Frame, Galley, Id, Key, Layout, Margin, Modifiers, RectAlign, RichText,
-    Stroke, Suggestion, TextBuffer, TextEdit, Ui, vec2,
+    Align, CompletionPopup, Event, Frame, Galley, Id, Key, Layout, Margin, Modifiers, RectAlign,
+    RichText, Stroke, Suggestion, TextBuffer, TextEdit, Ui, vec2,
 };
 use host::SeatView;
 use transcript::{BlockKind, ContextBlock, SeatId};
@@ -97,7 +97,10 @@ struct LaidOut {
 impl Composer {
     /// An empty one.
     pub fn new(mode: Mode) -> Self {
-        Self { mode, ..Self::default() }
+        Self {
+            mode,
+            ..Self::default()
+        }
     }
 
     /// The id of the text field.
@@ -124,7 +127,10 @@ impl Composer {
     /// Takes what it holds, for sending.
     pub fn take(&mut self) -> (String, Vec<ContextBlock>) {
         self.layout = None;
-        (std::mem::take(&mut self.text), std::mem::take(&mut self.attachments))
+        (
+            std::mem::take(&mut self.text),
+            std::mem::take(&mut self.attachments),
+        )
     }
 
     /// Draws it and returns what the person did.
@@ -137,12 +143,19 @@ impl Composer {
         let mut actions = Vec::new();
         let space = &tokens.metrics.space;
         let focused = ui.memory(|memory| memory.has_focus(Self::field_id()));
-        let border = if focused { tokens.accent } else { tokens.border.strong };
+        let border = if focused {
+            tokens.accent
+        } else {
+            tokens.border.strong
+        };
         Frame::new()
             .fill(tokens.surface.raised)
             .stroke(Stroke::new(1.0, border))
             .corner_radius(tokens.metrics.radius.card)
-            .inner_margin(Margin::symmetric(space.inside_card as i8, space.related as i8))
+            .inner_margin(Margin::symmetric(
+                space.inside_card as i8,
+                space.related as i8,
+            ))
             .show(ui, |ui| {
                 self.attachments_ui(ui, tokens, &mut actions);
                 self.field_ui(ui, tokens, context, &mut actions);
@@ -172,7 +185,9 @@ impl Composer {
                                 .size(tokens.metrics.typ.secondary)
                                 .color(tokens.text.secondary),
                         );
-                        if icon_button(ui, tokens, icons::X, &format!("Remove {name}"), None).clicked() {
+                        if icon_button(ui, tokens, icons::X, &format!("Remove {name}"), None)
+                            .clicked()
+                        {
                             removed = Some(index);
                         }
                     });
@@ -205,7 +220,11 @@ impl Composer {
         let seats: Vec<Seat> = context.seats.iter().map(|view| view.seat.clone()).collect();
         let job = self.layout_job(tokens, context.seats, &seats);
         let mut layouter = |ui: &Ui, text: &dyn TextBuffer, wrap_width: f32| -> Arc<Galley> {
-            let mut job = if text.as_str() == job.text { job.clone() } else { plain_job(tokens, text.as_str()) };
+            let mut job = if text.as_str() == job.text {
+                job.clone()
+            } else {
+                plain_job(tokens, text.as_str())
+            };
             job.wrap.max_width = wrap_width;
             ui.fonts_mut(|fonts| fonts.layout_job(job))
         };
@@ -246,7 +265,8 @@ impl Composer {
         ui.input(|input| {
             for event in &input.events {
                 if let Event::Ime(ime) = event {
-                    self.is_composing = matches!(ime, egui::ImeEvent::Preedit { text, .. } if !text.is_empty());
+                    self.is_composing =
+                        matches!(ime, egui::ImeEvent::Preedit { text, .. } if !text.is_empty());
                 }
             }
         });
@@ -265,28 +285,42 @@ impl Composer {
     /// Moves and deletes by whole graphemes where one is made of several characters: egui steps by one
     /// character, which would take an emoji family apart.
     fn edit_by_grapheme(&mut self, ui: &Ui, id: Id, actions: &mut Vec<ComposerAction>) {
-        let Some(mut state) = TextEdit::load_state(ui.ctx(), id) else { return };
-        let Some(caret) = state.cursor.char_range().and_then(|range| range.single()) else { return };
+        let Some(mut state) = TextEdit::load_state(ui.ctx(), id) else {
+            return;
+        };
+        let Some(caret) = state.cursor.char_range().and_then(|range| range.single()) else {
+            return;
+        };
         let at = byte_of_char(&self.text, caret.index.0);
-        let before = self.text[..at].graphemes(true).next_back().map_or(0, |g| g.chars().count());
-        let after = self.text[at..].graphemes(true).next().map_or(0, |g| g.chars().count());
+        let before = self.text[..at]
+            .graphemes(true)
+            .next_back()
+            .map_or(0, |g| g.chars().count());
+        let after = self.text[at..]
+            .graphemes(true)
+            .next()
+            .map_or(0, |g| g.chars().count());
         let index = caret.index.0;
         let mut moved_to = None;
         if before > 1 && ui.input_mut(|i| take_key(i, Key::Backspace)) {
-            self.text.replace_range(byte_of_char(&self.text, index - before)..at, "");
+            self.text
+                .replace_range(byte_of_char(&self.text, index - before)..at, "");
             actions.push(ComposerAction::Changed);
             moved_to = Some(index - before);
         } else if before > 1 && ui.input_mut(|i| take_key(i, Key::ArrowLeft)) {
             moved_to = Some(index - before);
         } else if after > 1 && ui.input_mut(|i| take_key(i, Key::Delete)) {
-            self.text.replace_range(at..byte_of_char(&self.text, index + after), "");
+            self.text
+                .replace_range(at..byte_of_char(&self.text, index + after), "");
             actions.push(ComposerAction::Changed);
             moved_to = Some(index);
         } else if after > 1 && ui.input_mut(|i| take_key(i, Key::ArrowRight)) {
             moved_to = Some(index + after);
         }
         if let Some(index) = moved_to {
-            state.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(index))));
+            state
+                .cursor
+                .set_char_range(Some(CCursorRange::one(CCursor::new(index))));
             state.store(ui.ctx(), id);
         }
     }
@@ -334,7 +368,12 @@ impl Composer {
             return laid_out.job.clone();
         }
         let job = mention_job(tokens, &self.text, views, seats);
-        self.layout = Some(LaidOut { text: self.text.clone(), seats: ids, dark, job: job.clone() });
+        self.layout = Some(LaidOut {
+            text: self.text.clone(),
+            seats: ids,
+            dark,
+            job: job.clone(),
+        });
         job
     }
 
@@ -351,7 +390,7 @@ impl Composer {
                 actions.push(ComposerAction::AttachFile);
             }
             self.mode_ui(ui, tokens, actions);
-            target_ui(ui, tokens, context, actions);
+            target_ui(ui, tokens, context, self.popup_was_open, actions);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 self.send_or_stop_ui(ui, tokens, context, actions);
                 hint_ui(ui, tokens, context);
@@ -365,7 +404,9 @@ impl Composer {
             Mode::Chat => ("Chat", "Each seat answers once.".to_owned()),
             Mode::Bonfire => (
                 "Bonfire",
-                format!("Plan, drafts, criticism, synthesis: about {requests} requests for each answer."),
+                format!(
+                    "Plan, drafts, criticism, synthesis: about {requests} requests for each answer."
+                ),
             ),
         };
         let text = RichText::new(label).size(tokens.metrics.typ.secondary);
@@ -399,21 +440,40 @@ impl Composer {
         actions: &mut Vec<ComposerAction>,
     ) {
         let can_send = !self.is_blank() && context.blocked.is_none();
-        let label = if context.is_generating { "Queue" } else { "Send" };
-        let fill = if can_send { tokens.accent } else { tokens.surface.hover };
-        let color = if can_send { tokens.on_accent } else { tokens.text.disabled };
+        let label = if context.is_generating {
+            "Queue"
+        } else {
+            "Send"
+        };
+        let fill = if can_send {
+            tokens.accent
+        } else {
+            tokens.surface.hover
+        };
+        let color = if can_send {
+            tokens.on_accent
+        } else {
+            tokens.text.disabled
+        };
         let send = egui::Button::new(RichText::new(label).color(color))
             .fill(fill)
             .min_size(vec2(0.0, tokens.metrics.size.hit_target_min));
         let response = ui.add_enabled(can_send, send);
         let why_not = context.blocked.unwrap_or("There is nothing to send yet");
-        if response.on_hover_text("Send (Enter)").on_disabled_hover_text(why_not).clicked() {
+        if response
+            .on_hover_text("Send (Enter)")
+            .on_disabled_hover_text(why_not)
+            .clicked()
+        {
             actions.push(ComposerAction::Send);
         }
         if context.is_generating {
             let stop = egui::Button::new(RichText::new("Stop").color(tokens.state.error))
                 .min_size(vec2(0.0, tokens.metrics.size.hit_target_min));
-            let tip = format!("End this turn; what has arrived is kept ({})", context.stop_key);
+            let tip = format!(
+                "End this turn; what has arrived is kept ({})",
+                context.stop_key
+            );
             if ui.add(stop).on_hover_text(tip).clicked() {
                 actions.push(ComposerAction::Stop);
             }
@@ -426,6 +486,7 @@ fn target_ui(
     ui: &mut Ui,
     tokens: &Tokens,
     context: &ComposerContext<'_>,
+    is_completing: bool,
     actions: &mut Vec<ComposerAction>,
 ) {
     let name = |id: &SeatId| {
@@ -433,16 +494,26 @@ fn target_ui(
         view.map_or_else(|| id.to_string(), |view| view.seat.display_name.clone())
     };
     let names: Vec<String> = context.responders.iter().map(name).collect();
-    let summary = if names.is_empty() { "nobody".to_owned() } else { names.join(", then ") };
+    let summary = if names.is_empty() {
+        "nobody".to_owned()
+    } else {
+        names.join(", then ")
+    };
     let text = RichText::new(format!("to {summary}")).size(tokens.metrics.typ.secondary);
     let button = ui.menu_button(text, |ui| {
-        let last = ui.selectable_label(context.default_target.is_none(), "Whoever was addressed last");
+        let last = ui.selectable_label(
+            context.default_target.is_none(),
+            "Whoever was addressed last",
+        );
         if last.clicked() {
             actions.push(ComposerAction::SetDefaultTarget(None));
         }
         for view in context.seats.iter().filter(|view| view.seat.enabled) {
             let is_chosen = context.default_target == Some(&view.seat.id);
-            if ui.selectable_label(is_chosen, &view.seat.display_name).clicked() {
+            if ui
+                .selectable_label(is_chosen, &view.seat.display_name)
+                .clicked()
+            {
                 actions.push(ComposerAction::SetDefaultTarget(Some(view.seat.id.clone())));
             }
         }
@@ -450,8 +521,11 @@ fn target_ui(
     button.response.widget_info(|| {
         egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Speaking to {summary}"))
     });
-    button.response.on_hover_text("Who answers a message without a mention");
-    for unknown in context.unknown_mentions {
+    button
+        .response
+        .on_hover_text("Who answers a message without a mention");
+    // While a mention is being typed it names nobody yet.
+    for unknown in context.unknown_mentions.iter().filter(|_| !is_completing) {
         ui.label(icons::icon_text(icons::WARNING, tokens).color(tokens.state.warn));
         ui.label(
             RichText::new(format!("nobody is called @{unknown}"))
@@ -462,23 +536,36 @@ fn target_ui(
 }
 
 fn hint_ui(ui: &mut Ui, tokens: &Tokens, context: &ComposerContext<'_>) {
-    let Some((chars, approx_tokens, over_budget)) = context.estimate else { return };
+    let Some((chars, approx_tokens, over_budget)) = context.estimate else {
+        return;
+    };
     let amount = if approx_tokens >= 1000 {
         format!("~{:.1}k tokens", approx_tokens as f32 / 1000.0)
     } else {
         format!("~{approx_tokens} tokens")
     };
     let (text, color) = if over_budget {
-        (format!("{amount}, older messages left out"), tokens.state.warn)
+        (
+            format!("{amount}, older messages left out"),
+            tokens.state.warn,
+        )
     } else {
         (amount, tokens.text.secondary)
     };
-    ui.label(RichText::new(text).size(tokens.metrics.typ.secondary).color(color))
-        .on_hover_text(format!("The prompt for the largest seat would have {chars} characters"));
+    ui.label(
+        RichText::new(text)
+            .size(tokens.metrics.typ.secondary)
+            .color(color),
+    )
+    .on_hover_text(format!(
+        "The prompt for the largest seat would have {chars} characters"
+    ));
 }
 
 fn suggestions(word: &str, seats: &[SeatView]) -> Vec<Suggestion> {
-    let Some(begun) = word.strip_prefix('@') else { return Vec::new() };
+    let Some(begun) = word.strip_prefix('@') else {
+        return Vec::new();
+    };
     let begun = begun.to_lowercase();
     let mut found: Vec<Suggestion> = seats
         .iter()
@@ -490,7 +577,9 @@ fn suggestions(word: &str, seats: &[SeatView]) -> Vec<Suggestion> {
         .map(|view| {
             let seat = &view.seat;
             let about = view.demo_label.unwrap_or(&seat.model);
-            Suggestion::new(format!("@{} ", seat.id)).content(format!("@{}  {}", seat.id, seat.display_name)).description(about)
+            Suggestion::new(format!("@{} ", seat.id))
+                .content(format!("@{}  {}", seat.id, seat.display_name))
+                .description(about)
         })
         .collect();
     if "all".starts_with(&begun) {
@@ -517,7 +606,10 @@ fn mention_job(tokens: &Tokens, text: &str, views: &[SeatView], seats: &[Seat]) 
     for mention in mentions(text, seats) {
         let color = match &mention.kind {
             MentionKind::Seat(id) => {
-                let place = views.iter().position(|view| view.seat.id == *id).unwrap_or(0);
+                let place = views
+                    .iter()
+                    .position(|view| view.seat.id == *id)
+                    .unwrap_or(0);
                 super::color_of(views, place, tokens)
             }
             MentionKind::All => tokens.accent,
@@ -544,12 +636,16 @@ fn block_name(block: &ContextBlock) -> String {
 }
 
 fn byte_of_char(text: &str, index: usize) -> usize {
-    text.char_indices().nth(index).map_or(text.len(), |(at, _)| at)
+    text.char_indices()
+        .nth(index)
+        .map_or(text.len(), |(at, _)| at)
 }
 
 fn place_caret(ui: &Ui, id: Id, index: usize) {
     let mut state = TextEdit::load_state(ui.ctx(), id).unwrap_or_default();
-    state.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(index))));
+    state
+        .cursor
+        .set_char_range(Some(CCursorRange::one(CCursor::new(index))));
     state.store(ui.ctx(), id);
 }
 
@@ -567,6 +663,13 @@ fn take_key(input: &mut egui::InputState, key: Key) -> bool {
 
 /// The colour of the seat at a place of the table.
 pub fn seat_color_at(view: &SeatView, place: usize, tokens: &Tokens) -> egui::Color32 {
-    let chosen = view.seat.color.as_deref().and_then(|hex| egui::Color32::from_hex(hex).ok());
-    seat_color(chosen.map_or(SeatColor::Nth(place), SeatColor::Chosen), tokens)
+    let chosen = view
+        .seat
+        .color
+        .as_deref()
+        .and_then(|hex| egui::Color32::from_hex(hex).ok());
+    seat_color(
+        chosen.map_or(SeatColor::Nth(place), SeatColor::Chosen),
+        tokens,
+    )
 }

@@ -52,7 +52,9 @@ impl Find {
     /// Takes over new hits; the shown one stays where it is if it can.
     pub fn set_hits(&mut self, hits: Vec<FindHit>) {
         let shown = self.hits.get(self.current).cloned();
-        self.current = shown.and_then(|hit| hits.iter().position(|h| *h == hit)).unwrap_or(0);
+        self.current = shown
+            .and_then(|hit| hits.iter().position(|h| *h == hit))
+            .unwrap_or(0);
         self.hits = hits;
     }
 
@@ -86,7 +88,9 @@ impl Find {
                         (false, n) => format!("{} of {n}", self.current + 1),
                     };
                     ui.label(
-                        RichText::new(count).family(Families::default().tabular).color(tokens.text.secondary),
+                        RichText::new(count)
+                            .family(Families::default().tabular)
+                            .color(tokens.text.secondary),
                     );
                     if icon_button(ui, tokens, icons::CARET_UP, "Previous hit", None).clicked() {
                         action = Some(FindAction::Previous);
@@ -123,7 +127,9 @@ impl Find {
             .desired_width(260.0)
             .show(ui);
         let response = &field.response.response;
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find in thread"));
+        response.widget_info(|| {
+            egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find in thread")
+        });
         if std::mem::take(&mut self.wants_focus) {
             response.request_focus();
         }

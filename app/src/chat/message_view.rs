@@ -19,13 +19,18 @@ const SETTINGS: &str = "Open settings";
 
 /// A message as it is shown.
 pub(super) fn message_view(message: &Message, model: &Model) -> MessageView {
-    let place = model.seats.iter().position(|view| view.seat.id == *message.speaker());
+    let place = model
+        .seats
+        .iter()
+        .position(|view| view.seat.id == *message.speaker());
     let view = place.map(|place| &model.seats[place]);
     let (role, speaker): (MessageRole, Arc<str>) = match message.role() {
         Role::User => (MessageRole::User, "You".into()),
         Role::System => (MessageRole::System, "Note".into()),
         Role::Assistant => {
-            let name = view.map_or(message.speaker().as_str(), |view| view.seat.display_name.as_str());
+            let name = view.map_or(message.speaker().as_str(), |view| {
+                view.seat.display_name.as_str()
+            });
             (MessageRole::Seat, name.into())
         }
     };
@@ -61,13 +66,20 @@ fn seat_color(view: Option<&host::SeatView>, place: Option<usize>) -> SeatColor 
 /// How far along a message is, and what can be done about it.
 pub(super) fn message_status(message: &Message, model: &Model) -> MessageStatus {
     match (message.status(), message.error()) {
-        (Status::Streaming, _) => {
-            MessageStatus::Streaming { since: model.streaming_since.unwrap_or_else(Instant::now) }
-        }
+        (Status::Streaming, _) => MessageStatus::Streaming {
+            since: model.streaming_since.unwrap_or_else(Instant::now),
+        },
         (Status::Error, error) => {
             let text = error.unwrap_or("The reply failed.");
-            let action = if needs_settings(text) { SETTINGS } else { RETRY };
-            MessageStatus::Failed(ErrorView { text: text.into(), action: Some(action.into()) })
+            let action = if needs_settings(text) {
+                SETTINGS
+            } else {
+                RETRY
+            };
+            MessageStatus::Failed(ErrorView {
+                text: text.into(),
+                action: Some(action.into()),
+            })
         }
         (Status::Cancelled, Some(error)) if error.starts_with("cut off") => MessageStatus::CutOff,
         (Status::Cancelled, _) => MessageStatus::Stopped,
@@ -77,15 +89,29 @@ pub(super) fn message_status(message: &Message, model: &Model) -> MessageStatus 
 
 /// Whether an error is mended in the settings rather than by another try.
 fn needs_settings(error: &str) -> bool {
-    ["no key is stored", "no endpoint called", "answered with status 401", " 401", "is the key right"]
-        .iter()
-        .any(|sign| error.contains(sign))
+    [
+        "no key is stored",
+        "no endpoint called",
+        "answered with status 401",
+        " 401",
+        "is the key right",
+    ]
+    .iter()
+    .any(|sign| error.contains(sign))
 }
 
 /// What the action of a message's error card does.
 pub(super) fn resolve_error(thread: &ThreadId, message: &MessageId, model: &Model) -> ChatAction {
-    let messages = model.thread.as_ref().map(|t| t.messages.as_slice()).unwrap_or_default();
-    let error = messages.iter().find(|m| m.id() == message).and_then(|m| m.error()).unwrap_or_default();
+    let messages = model
+        .thread
+        .as_ref()
+        .map(|t| t.messages.as_slice())
+        .unwrap_or_default();
+    let error = messages
+        .iter()
+        .find(|m| m.id() == message)
+        .and_then(|m| m.error())
+        .unwrap_or_default();
     if needs_settings(error) {
         ChatAction::Command(Command::OpenSettings)
     } else {
@@ -99,7 +125,10 @@ fn context_view(block: &ContextBlock) -> ContextView {
         Some([first, last]) => format!("{}:{first}-{last}, {size}", block.path),
         None => format!("{}, {size}", block.path),
     };
-    ContextView { title: title.into(), text: block.content.as_str().into() }
+    ContextView {
+        title: title.into(),
+        text: block.content.as_str().into(),
+    }
 }
 
 /// Time of day, with the date when it is another day than today, in the time zone of the system.

@@ -59,18 +59,25 @@ impl ThreadPanel {
         let height = 2.0 * tokens.metrics.space.between_blocks + tokens.metrics.space.related;
         ui.spacing_mut().item_spacing.y = 0.0;
         let now = Timestamp::now();
-        ScrollArea::vertical().id_salt("threads").auto_shrink(false).show_rows(
-            ui,
-            height,
-            self.rows.len(),
-            |ui, visible| {
+        ScrollArea::vertical()
+            .id_salt("threads")
+            .auto_shrink(false)
+            .show_rows(ui, height, self.rows.len(), |ui, visible| {
                 for row in visible {
                     let thread = &threads[self.rows[row]];
                     let is_open = thread.id == *current;
-                    row_ui(ui, tokens, thread, is_open, generating(&thread.id), now, height, &mut actions);
+                    row_ui(
+                        ui,
+                        tokens,
+                        thread,
+                        is_open,
+                        generating(&thread.id),
+                        now,
+                        height,
+                        &mut actions,
+                    );
                 }
-            },
-        );
+            });
         actions
     }
 
@@ -81,7 +88,11 @@ impl ThreadPanel {
                 if icon_button(ui, tokens, icons::PLUS, "New thread", None).clicked() {
                     actions.push(ThreadPanelAction::New);
                 }
-                let label = if self.shows_archived { "Hide archived threads" } else { "Show archived threads" };
+                let label = if self.shows_archived {
+                    "Hide archived threads"
+                } else {
+                    "Show archived threads"
+                };
                 if icon_button(ui, tokens, icons::ARCHIVE, label, None).clicked() {
                     self.shows_archived = !self.shows_archived;
                 }
@@ -99,9 +110,14 @@ impl ThreadPanel {
     }
 
     fn find_rows(&mut self, threads: &Arc<Vec<ThreadSummary>>) {
-        let is_fresh = self.rows_for.as_ref().is_some_and(|(list, filter, archived)| {
-            Arc::ptr_eq(list, threads) && *filter == self.filter && *archived == self.shows_archived
-        });
+        let is_fresh = self
+            .rows_for
+            .as_ref()
+            .is_some_and(|(list, filter, archived)| {
+                Arc::ptr_eq(list, threads)
+                    && *filter == self.filter
+                    && *archived == self.shows_archived
+            });
         if is_fresh {
             return;
         }
@@ -113,11 +129,18 @@ impl ThreadPanel {
                     && (wanted.is_empty() || thread.title.to_lowercase().contains(&wanted))
             })
             .collect();
-        self.rows_for = Some((Arc::clone(threads), self.filter.clone(), self.shows_archived));
+        self.rows_for = Some((
+            Arc::clone(threads),
+            self.filter.clone(),
+            self.shows_archived,
+        ));
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "one row's facts; a struct would only rename them")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one row's facts; a struct would only rename them"
+)]
 fn row_ui(
     ui: &mut Ui,
     tokens: &Tokens,
@@ -128,34 +151,76 @@ fn row_ui(
     height: f32,
     actions: &mut Vec<ThreadPanelAction>,
 ) {
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::click());
-    let title = if thread.title.is_empty() { "New thread" } else { &thread.title };
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::click());
+    let title = if thread.title.is_empty() {
+        "New thread"
+    } else {
+        &thread.title
+    };
     response.widget_info(|| {
         egui::WidgetInfo::selected(egui::Role::ListBoxOption, true, is_open, title)
     });
     if is_open || response.hovered() {
-        let fill = if is_open { tokens.surface.selected } else { tokens.surface.hover };
-        ui.painter().rect_filled(rect, tokens.metrics.radius.control, fill);
+        let fill = if is_open {
+            tokens.surface.selected
+        } else {
+            tokens.surface.hover
+        };
+        ui.painter()
+            .rect_filled(rect, tokens.metrics.radius.control, fill);
     }
     if response.has_focus() {
         crate::theme::focus_ring(ui.painter(), rect.shrink(4.0), tokens);
     }
-    let inner = rect.shrink2(vec2(tokens.metrics.space.related, tokens.metrics.space.inside_chip));
+    let inner = rect.shrink2(vec2(
+        tokens.metrics.space.related,
+        tokens.metrics.space.inside_chip,
+    ));
     let half = inner.height() / 2.0;
     let upper = Rect::from_min_size(inner.min, vec2(inner.width(), half));
-    let lower = Rect::from_min_size(pos2(inner.left(), inner.top() + half), vec2(inner.width(), half));
-    let mut line = ui.new_child(UiBuilder::new().max_rect(upper).layout(Layout::left_to_right(Align::Center)));
-    let color = if thread.archived { tokens.text.secondary } else { tokens.text.primary };
-    line.add(egui::Label::new(RichText::new(title).color(color)).truncate().selectable(false));
-    let about = format!("{} · {}", age(thread.updated_at, now), messages_label(thread.messages));
+    let lower = Rect::from_min_size(
+        pos2(inner.left(), inner.top() + half),
+        vec2(inner.width(), half),
+    );
+    let mut line = ui.new_child(
+        UiBuilder::new()
+            .max_rect(upper)
+            .layout(Layout::left_to_right(Align::Center)),
+    );
+    let color = if thread.archived {
+        tokens.text.secondary
+    } else {
+        tokens.text.primary
+    };
+    line.add(
+        egui::Label::new(RichText::new(title).color(color))
+            .truncate()
+            .selectable(false),
+    );
+    let about = format!(
+        "{} · {}",
+        age(thread.updated_at, now),
+        messages_label(thread.messages)
+    );
     let about = match (is_generating, thread.archived) {
         (true, _) => format!("answering… · {about}"),
         (false, true) => format!("archived · {about}"),
         (false, false) => about,
     };
-    let mut line = ui.new_child(UiBuilder::new().max_rect(lower).layout(Layout::left_to_right(Align::Center)));
-    let color = if is_generating { tokens.state.busy } else { tokens.text.secondary };
-    let small = RichText::new(about).size(tokens.metrics.typ.secondary).color(color);
+    let mut line = ui.new_child(
+        UiBuilder::new()
+            .max_rect(lower)
+            .layout(Layout::left_to_right(Align::Center)),
+    );
+    let color = if is_generating {
+        tokens.state.busy
+    } else {
+        tokens.text.secondary
+    };
+    let small = RichText::new(about)
+        .size(tokens.metrics.typ.secondary)
+        .color(color);
     line.add(egui::Label::new(small).truncate().selectable(false));
     if response.clicked() {
         actions.push(ThreadPanelAction::Open(thread.id.clone()));
@@ -164,9 +229,16 @@ fn row_ui(
         if ui.button("Rename…").clicked() {
             actions.push(ThreadPanelAction::Rename(thread.id.clone()));
         }
-        let label = if thread.archived { "Bring back" } else { "Archive" };
+        let label = if thread.archived {
+            "Bring back"
+        } else {
+            "Archive"
+        };
         if ui.button(label).clicked() {
-            actions.push(ThreadPanelAction::Archive(thread.id.clone(), !thread.archived));
+            actions.push(ThreadPanelAction::Archive(
+                thread.id.clone(),
+                !thread.archived,
+            ));
         }
         if ui.button("Delete").clicked() {
             actions.push(ThreadPanelAction::Delete(thread.id.clone()));
@@ -180,7 +252,11 @@ pub fn filter_id() -> egui::Id {
 }
 
 fn messages_label(count: usize) -> String {
-    if count == 1 { "1 message".to_owned() } else { format!("{count} messages") }
+    if count == 1 {
+        "1 message".to_owned()
+    } else {
+        format!("{count} messages")
+    }
 }
 
 /// How long ago something was, as people say it.
@@ -207,6 +283,10 @@ mod tests {
         assert_eq!(age(at(0), at(61)), "1 h");
         assert_eq!(age(at(0), at(3000)), "2 d");
         assert_eq!(age(at(0), at(30_000_000)), "1970-01-01");
-        assert_eq!(age(at(5), at(0)), "now", "clocks that run backwards don't confuse it");
+        assert_eq!(
+            age(at(5), at(0)),
+            "now",
+            "clocks that run backwards don't confuse it"
+        );
     }
 }

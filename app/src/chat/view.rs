@@ -25,7 +25,7 @@ const ESTIMATE_PAUSE: Duration = Duration::from_millis(120);
 /// How long the composer rests before its draft is saved.
 const DRAFT_PAUSE: Duration = Duration::from_millis(400);
 /// Widest the composer and the empty state get, in points.
-pub(crate) const COLUMN: f32 = 760.0;
+pub(crate) const COLUMN: f32 = 738.0;
 
 /// What the view is given to show.
 pub struct ChatContext<'a> {
@@ -154,13 +154,19 @@ impl ChatView {
     /// Shows a line above the composer.
     pub fn warn(&mut self, text: String) {
         self.notes.retain(|note| note.text != text);
-        self.notes.push(Note { text, restore: None });
+        self.notes.push(Note {
+            text,
+            restore: None,
+        });
     }
 
     /// Says that a thread is in the bin, and offers to bring it back.
-    pub fn offer_restore(&mut self, thread: ThreadId, title: String) {
+    pub fn offer_restore(&mut self, thread: ThreadId, title: &str) {
         let text = format!("\"{title}\" is in the bin.");
-        self.notes.push(Note { text, restore: Some(thread) });
+        self.notes.push(Note {
+            text,
+            restore: Some(thread),
+        });
     }
 
     /// Scrolls to the end and follows it.
@@ -194,13 +200,19 @@ impl ChatView {
 
     fn show_hit(&mut self) {
         if let (Some(hit), Some(doc)) = (self.find.current_hit(), &mut self.doc) {
-            doc.jump_to_byte(&hit.message.as_str().into(), hit.range.start);
+            let message = hit.message.as_str().into();
+            doc.jump_to_byte(&message, hit.range.start);
+            doc.select(&message, hit.range.clone());
         }
     }
 
     /// Puts the person's last message into the composer; sending it goes on in a fork.
     pub fn edit_last(&mut self, model: &Model) {
-        let messages = model.thread.as_ref().map(|t| t.messages.as_slice()).unwrap_or_default();
+        let messages = model
+            .thread
+            .as_ref()
+            .map(|t| t.messages.as_slice())
+            .unwrap_or_default();
         let last = messages
             .iter()
             .rev()
@@ -235,9 +247,14 @@ impl ChatView {
                 }
             }
             Change::Message(message) => self.message_changed(&message, model),
+            Change::Reasoning(_, text) if text.is_empty() => {
+                self.warn("No reasoning was kept for this reply.".to_owned());
+            }
             Change::Reasoning(message, text) => {
                 if let Some(doc) = &mut self.doc {
-                    doc.append_reasoning(&message.as_str().into(), &text);
+                    let message = message.as_str().into();
+                    doc.set_reasoning(&message, &text);
+                    doc.jump_to(&message);
                 }
             }
             Change::Attachment(block) => {
@@ -258,11 +275,16 @@ impl ChatView {
     }
 
     fn message_changed(&mut self, message: &transcript::Message, model: &Model) {
-        let Some(doc) = self.doc.as_mut().filter(|_| !self.is_stale) else { return };
+        let Some(doc) = self.doc.as_mut().filter(|_| !self.is_stale) else {
+            return;
+        };
         let id = message.id().as_str().into();
         if message.status() == Status::Deleted {
             doc.remove_message(&id);
-        } else if doc.source(&id).is_some_and(|source| source != message.content()) {
+        } else if doc
+            .source(&id)
+            .is_some_and(|source| source != message.content())
+        {
             // A stripped label or a lost delta: the transcript is right.
             self.is_stale = true;
         } else {
@@ -283,16 +305,40 @@ impl ChatView {
             Mode::Chat => SendMode::Chat,
             Mode::Bonfire => SendMode::Bonfire,
         };
-        let message = SendMessage { thread: Some(thread.clone()), text, targets: None, context_blocks, mode };
+        let message = SendMessage {
+            thread: Some(thread.clone()),
+            text,
+            targets: None,
+            context_blocks,
+            mode,
+        };
         self.notes.retain(|note| note.restore.is_some());
-        let Some(edited) = self.editing.take() else { return Some(Intent::Send(message)) };
-        let messages = model.thread.as_ref().map(|t| t.messages.as_slice()).unwrap_or_default();
-        let seq = messages.iter().find(|m| *m.id() == edited).map(|m| m.seq())?;
-        Some(Intent::Fork { thread, last_shared: seq.checked_sub(1), resend: Some(Box::new(message)) })
+        let Some(edited) = self.editing.take() else {
+            return Some(Intent::Send(message));
+        };
+        let messages = model
+            .thread
+            .as_ref()
+            .map(|t| t.messages.as_slice())
+            .unwrap_or_default();
+        let seq = messages
+            .iter()
+            .find(|m| *m.id() == edited)
+            .map(|m| m.seq())?;
+        Some(Intent::Fork {
+            thread,
+            last_shared: seq.checked_sub(1),
+            resend: Some(Box::new(message)),
+        })
     }
 
     /// Draws the view and returns what the person wants.
-    pub fn chat_ui(&mut self, ui: &mut Ui, tokens: &Arc<Tokens>, context: &ChatContext<'_>) -> Vec<ChatAction> {
+    pub fn chat_ui(
+        &mut self,
+        ui: &mut Ui,
+        tokens: &Arc<Tokens>,
+        context: &ChatContext<'_>,
+    ) -> Vec<ChatAction> {
         let mut actions = Vec::new();
         let full_height = ui.available_height();
         self.refresh_doc(ui.ctx(), tokens, context.model);
@@ -301,7 +347,11 @@ impl ChatView {
         let bottom = Panel::bottom("composer panel")
             .resizable(false)
             .show_separator_line(false)
-            .frame(Frame::new().fill(tokens.surface.base).inner_margin(Margin::symmetric(16, 8)));
+            .frame(
+                Frame::new()
+                    .fill(tokens.surface.base)
+                    .inner_margin(Margin::symmetric(16, 8)),
+            );
         bottom.show(ui, |ui| {
             centred(ui, |ui| {
                 self.notes_ui(ui, tokens, context.model, &mut actions);
@@ -319,7 +369,11 @@ impl ChatView {
             return;
         }
         let doc = self.doc.get_or_insert_with(|| ThreadDoc::new(ctx, tokens));
-        let messages = model.thread.as_ref().map(|t| t.messages.as_slice()).unwrap_or_default();
+        let messages = model
+            .thread
+            .as_ref()
+            .map(|t| t.messages.as_slice())
+            .unwrap_or_default();
         let shown = messages.iter().filter(|m| m.status() != Status::Deleted);
         let top = doc.top_message();
         doc.set_messages(shown.map(|message| message_view(message, model)));
@@ -335,9 +389,13 @@ impl ChatView {
         context: &ChatContext<'_>,
         actions: &mut Vec<ChatAction>,
     ) {
-        let frame = Frame::new().fill(tokens.surface.base).inner_margin(Margin::symmetric(16, 6));
-        let wanted =
-            Panel::top("thread header").frame(frame).show(ui, |ui| header_ui(ui, tokens, context)).inner;
+        let frame = Frame::new()
+            .fill(tokens.surface.base)
+            .inner_margin(Margin::symmetric(16, 6));
+        let wanted = Panel::top("thread header")
+            .frame(frame)
+            .show(ui, |ui| header_ui(ui, tokens, context, self.composer.mode))
+            .inner;
         for action in wanted {
             actions.push(match action {
                 HeaderAction::Command(command) => ChatAction::Command(command),
@@ -345,6 +403,10 @@ impl ChatView {
                     Some(thread) => intent(Intent::SetDefaultTarget { thread, seat }),
                     None => continue,
                 },
+                HeaderAction::ToggleBonfire => {
+                    self.toggle_bonfire();
+                    continue;
+                }
                 HeaderAction::CheckEndpoint(id) => intent(Intent::CheckEndpoints(Some(id))),
             });
         }
@@ -355,7 +417,10 @@ impl ChatView {
         if !self.find.is_open {
             return;
         }
-        let action = Panel::top("find bar").frame(Frame::NONE).show(ui, |ui| self.find.find_ui(ui, tokens)).inner;
+        let action = Panel::top("find bar")
+            .frame(Frame::NONE)
+            .show(ui, |ui| self.find.find_ui(ui, tokens))
+            .inner;
         match action {
             Some(FindAction::Changed) => self.begin_search(ui.ctx(), model),
             Some(FindAction::Next) => self.step_find(true),
@@ -371,7 +436,11 @@ impl ChatView {
     /// Searches on a thread of its own: a long conversation must not stop the frame.
     fn begin_search(&mut self, ctx: &egui::Context, model: &Model) {
         let needle = self.find.needle.clone();
-        let messages = model.thread.as_ref().map(|t| t.messages.clone()).unwrap_or_default();
+        let messages = model
+            .thread
+            .as_ref()
+            .map(|t| t.messages.clone())
+            .unwrap_or_default();
         let (answer, asked) = channel();
         let (ctx, wanted) = (ctx.clone(), needle.clone());
         std::thread::spawn(move || {
@@ -380,19 +449,29 @@ impl ChatView {
                 .flat_map(|message| {
                     transcript::find_in_text(message.content(), &wanted)
                         .into_iter()
-                        .map(|range| FindHit { message: message.id().clone(), range })
+                        .map(|range| FindHit {
+                            message: message.id().clone(),
+                            range,
+                        })
                 })
                 .collect();
             // A newer search may have taken this one's place.
             let _superseded = answer.send(hits);
             ctx.request_repaint();
         });
-        self.searching = Some(Searching { needle, answer: asked });
+        self.searching = Some(Searching {
+            needle,
+            answer: asked,
+        });
     }
 
     fn take_hits(&mut self) {
-        let Some(searching) = &self.searching else { return };
-        let Ok(hits) = searching.answer.try_recv() else { return };
+        let Some(searching) = &self.searching else {
+            return;
+        };
+        let Ok(hits) = searching.answer.try_recv() else {
+            return;
+        };
         if searching.needle == self.find.needle {
             self.find.set_hits(hits);
             self.show_hit();
@@ -400,7 +479,13 @@ impl ChatView {
         self.searching = None;
     }
 
-    fn notes_ui(&mut self, ui: &mut Ui, tokens: &Tokens, model: &Model, actions: &mut Vec<ChatAction>) {
+    fn notes_ui(
+        &mut self,
+        ui: &mut Ui,
+        tokens: &Tokens,
+        model: &Model,
+        actions: &mut Vec<ChatAction>,
+    ) {
         let mut closed = None;
         for (index, note) in self.notes.iter().enumerate() {
             let wanted = note_ui(ui, tokens, note);
@@ -428,26 +513,51 @@ impl ChatView {
                 }
             });
         }
-        let dropped = model.thread.as_ref().map_or(0, |thread| thread.dropped.len());
+        for view in model.seats.iter() {
+            if let Some(secs) = model.wait_secs(&view.seat.id) {
+                let text = format!("{} asks to wait {secs} s.", view.seat.display_name);
+                ui.label(secondary(tokens, &text));
+                ui.ctx().request_repaint_after(Duration::from_millis(500));
+            }
+        }
+        let dropped = model
+            .thread
+            .as_ref()
+            .map_or(0, |thread| thread.dropped.len());
         if dropped > 0 {
-            let text = format!("The oldest {dropped} messages no longer fit into the prompt and were left out.");
+            let text = format!(
+                "The oldest {dropped} messages no longer fit into the prompt and were left out."
+            );
             ui.label(secondary(tokens, &text));
         }
     }
 
-    fn queue_ui(&mut self, ui: &mut Ui, tokens: &Tokens, model: &Model, actions: &mut Vec<ChatAction>) {
+    fn queue_ui(
+        &mut self,
+        ui: &mut Ui,
+        tokens: &Tokens,
+        model: &Model,
+        actions: &mut Vec<ChatAction>,
+    ) {
         let QueueState { waiting, is_paused } = model.queue();
-        let Some(thread) = model.thread_id() else { return };
+        let Some(thread) = model.thread_id() else {
+            return;
+        };
         for queued in &waiting {
             ui.horizontal(|ui| {
                 let text = match &queued.kind {
-                    QueuedKind::Send { text, .. } => format!("Waits: {}", transcript::title_from(text)),
+                    QueuedKind::Send { text, .. } => {
+                        format!("Waits: {}", transcript::title_from(text))
+                    }
                     QueuedKind::Retry => "Waits: another try".to_owned(),
                 };
                 ui.label(icons::icon_text(icons::HOURGLASS, tokens).color(tokens.text.secondary));
                 ui.label(secondary(tokens, &text));
                 if icon_button(ui, tokens, icons::X, "Take it out of the queue", None).clicked() {
-                    actions.push(intent(Intent::Unqueue(thread.clone(), queued.message_id.clone())));
+                    actions.push(intent(Intent::Unqueue(
+                        thread.clone(),
+                        queued.message_id.clone(),
+                    )));
                 }
             });
         }
@@ -466,7 +576,10 @@ impl ChatView {
     ) {
         let model = context.model;
         let thread = model.thread.as_ref();
-        let stop_key = context.keymap.label(Command::Stop).unwrap_or_else(|| "Esc".to_owned());
+        let stop_key = context
+            .keymap
+            .label(Command::Stop)
+            .unwrap_or_else(|| "Esc".to_owned());
         let composer = ComposerContext {
             seats: &model.seats,
             responders: &model.estimate.targets,
@@ -486,7 +599,9 @@ impl ChatView {
                     }
                 }
                 ComposerAction::Stop => actions.push(ChatAction::Command(Command::Stop)),
-                ComposerAction::AttachFile => actions.push(ChatAction::Command(Command::AttachFile)),
+                ComposerAction::AttachFile => {
+                    actions.push(ChatAction::Command(Command::AttachFile));
+                }
                 ComposerAction::EditLast => actions.push(ChatAction::Command(Command::EditLast)),
                 ComposerAction::Changed => {
                     let now = Instant::now();
@@ -514,7 +629,9 @@ impl ChatView {
             super::empty_state::empty_state_ui(ui, tokens, context.model, &mut self.composer);
             return;
         }
-        let Some(thread) = context.model.thread_id().cloned() else { return };
+        let Some(thread) = context.model.thread_id().cloned() else {
+            return;
+        };
         let rect = ui.available_rect_before_wrap();
         let wanted = doc.show(ui, tokens);
         let below = doc.new_below();
@@ -528,7 +645,9 @@ impl ChatView {
 
     /// Work that waits for a pause in the person's typing.
     fn timed_work(&mut self, ctx: &egui::Context, model: &Model, actions: &mut Vec<ChatAction>) {
-        let Some(thread) = model.thread_id().cloned() else { return };
+        let Some(thread) = model.thread_id().cloned() else {
+            return;
+        };
         let now = Instant::now();
         if self.estimate_at.take_if(|at| *at <= now).is_some() {
             actions.push(intent(Intent::EstimatePrompt {
@@ -547,7 +666,9 @@ impl ChatView {
 
     /// Draws "what the model saw" over everything, when it is open.
     pub fn inspection_ui(&mut self, ctx: &egui::Context, tokens: &Tokens) {
-        let Some(inspection) = &self.inspection else { return };
+        let Some(inspection) = &self.inspection else {
+            return;
+        };
         let modal = egui::Modal::new(Id::unique("inspection")).show(ctx, |ui| {
             let size = ctx.content_rect().size() * 0.8;
             ui.set_width(size.x.min(900.0));
@@ -560,11 +681,10 @@ impl ChatView {
             });
             let families = Families::default();
             let row_height = tokens.metrics.typ.code * tokens.metrics.typ.code_line_height;
-            ScrollArea::both().max_height(size.y).auto_shrink(false).show_rows(
-                ui,
-                row_height,
-                inspection.lines.len(),
-                |ui, rows| {
+            ScrollArea::both()
+                .max_height(size.y)
+                .auto_shrink(false)
+                .show_rows(ui, row_height, inspection.lines.len(), |ui, rows| {
                     for (line, is_head) in &inspection.lines[rows] {
                         let text = RichText::new(line).size(tokens.metrics.typ.code);
                         let text = if *is_head {
@@ -574,8 +694,7 @@ impl ChatView {
                         };
                         ui.add(egui::Label::new(text).extend());
                     }
-                },
-            );
+                });
         });
         if modal.should_close() {
             self.inspection = None;
@@ -594,13 +713,19 @@ impl Inspection {
                     PromptRole::User => "user",
                     PromptRole::Assistant => "assistant",
                 };
-                lines.push((format!("{role}, {} characters", message.content.chars().count()), true));
+                lines.push((
+                    format!("{role}, {} characters", message.content.chars().count()),
+                    true,
+                ));
                 lines.extend(message.content.lines().map(|line| (line.to_owned(), false)));
                 lines.push((String::new(), false));
             }
         }
         if lines.is_empty() {
-            lines.push(("There is no prompt to show for this reply.".to_owned(), false));
+            lines.push((
+                "There is no prompt to show for this reply.".to_owned(),
+                false,
+            ));
         }
         Self { lines }
     }
@@ -611,7 +736,9 @@ fn intent(intent: Intent) -> ChatAction {
 }
 
 fn secondary(tokens: &Tokens, text: &str) -> RichText {
-    RichText::new(text).size(tokens.metrics.typ.secondary).color(tokens.text.secondary)
+    RichText::new(text)
+        .size(tokens.metrics.typ.secondary)
+        .color(tokens.text.secondary)
 }
 
 /// Why nothing can be sent now.
@@ -691,13 +818,28 @@ fn thread_action(thread: &ThreadId, action: ThreadAction, model: &Model) -> Opti
         ThreadAction::Retry(message) => Intent::Retry(thread.clone(), id(&message)),
         ThreadAction::Delete(message) => Intent::DeleteMessage(thread.clone(), id(&message)),
         ThreadAction::Fork(message) => {
-            let messages = model.thread.as_ref().map(|t| t.messages.as_slice()).unwrap_or_default();
-            let last_shared = messages.iter().find(|m| m.id().as_str() == &*message).map(|m| m.seq());
-            Intent::Fork { thread: thread.clone(), last_shared, resend: None }
+            let messages = model
+                .thread
+                .as_ref()
+                .map(|t| t.messages.as_slice())
+                .unwrap_or_default();
+            let last_shared = messages
+                .iter()
+                .find(|m| m.id().as_str() == &*message)
+                .map(|m| m.seq());
+            Intent::Fork {
+                thread: thread.clone(),
+                last_shared,
+                resend: None,
+            }
         }
         ThreadAction::OpenLink(url) => return Some(ChatAction::OpenUrl(url.to_string())),
         ThreadAction::ResolveError(message) => {
-            return Some(super::message_view::resolve_error(thread, &id(&message), model));
+            return Some(super::message_view::resolve_error(
+                thread,
+                &id(&message),
+                model,
+            ));
         }
         ThreadAction::Copied(_)
         | ThreadAction::CopiedMarkdown(_)

@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use conversation::SendMode;
-use host::{Channel, EndpointState, Event, Events, Host, HostHandle, HostOptions, Intent, SendMessage, SeatView};
+use host::{
+    Channel, EndpointState, Event, Events, Host, HostHandle, HostOptions, Intent, SeatView,
+    SendMessage,
+};
 use serde_json::json;
 use transcript::{ContextBlock, Message, MessageId, Role, SeatId, Status, ThreadId};
 
@@ -32,14 +35,19 @@ pub(super) fn run(args: &AskArgs) -> Result<u8, Failure> {
         words => words.join(" "),
     };
     if text.trim().is_empty() {
-        return Err(Failure::usage("the message is empty; give it as an argument or as - on standard input"));
+        return Err(Failure::usage(
+            "the message is empty; give it as an argument or as - on standard input",
+        ));
     }
     let folder = match &args.folder {
         Some(folder) => Some(folder.clone()),
         None => std::env::current_dir().ok(),
     };
     let blocks = attachments(folder.as_deref(), &args.file)?;
-    let host = Host::start(HostOptions { folder, ..HostOptions::new(home()?) })?;
+    let host = Host::start(HostOptions {
+        folder,
+        ..HostOptions::new(home()?)
+    })?;
     let handle = host.handle();
     let events = handle.subscribe(|| {});
     if args.accept_terms_notice {
@@ -56,7 +64,11 @@ pub(super) fn run(args: &AskArgs) -> Result<u8, Failure> {
         text,
         targets,
         context_blocks: blocks,
-        mode: if args.bonfire { SendMode::Bonfire } else { SendMode::Chat },
+        mode: if args.bonfire {
+            SendMode::Bonfire
+        } else {
+            SendMode::Chat
+        },
     }))?;
     let code = asking.stream_to_end();
     host.shutdown();
@@ -68,7 +80,8 @@ fn attachments(folder: Option<&Path>, files: &[String]) -> Result<Vec<ContextBlo
         .iter()
         .map(|spec| {
             let (path, range) = split_range(spec);
-            host::read_context_block(folder, &path, range).map_err(|e| Failure::usage(e.to_string()))
+            host::read_context_block(folder, &path, range)
+                .map_err(|e| Failure::usage(e.to_string()))
         })
         .collect()
 }
@@ -88,18 +101,29 @@ fn split_range(spec: &str) -> (PathBuf, Option<[u32; 2]>) {
 }
 
 fn targets(to: &[String], seats: &[SeatView]) -> Result<Option<Vec<SeatId>>, Failure> {
-    let enabled = || seats.iter().map(|view| &view.seat).filter(|seat| seat.enabled);
+    let enabled = || {
+        seats
+            .iter()
+            .map(|view| &view.seat)
+            .filter(|seat| seat.enabled)
+    };
     if to.is_empty() {
         return Ok(None);
     }
-    if to.iter().any(|name| name.trim_start_matches('@').eq_ignore_ascii_case("all")) {
+    if to
+        .iter()
+        .any(|name| name.trim_start_matches('@').eq_ignore_ascii_case("all"))
+    {
         return Ok(Some(enabled().map(|seat| seat.id.clone()).collect()));
     }
     let mut chosen: Vec<SeatId> = Vec::new();
     for name in to.iter().map(|name| name.trim().trim_start_matches('@')) {
         let Some(seat) = enabled().find(|seat| seat.id.as_str().eq_ignore_ascii_case(name)) else {
             let known: Vec<&str> = enabled().map(|seat| seat.id.as_str()).collect();
-            return Err(Failure::usage(format!("no seat is called {name}; at the table: {}", known.join(", "))));
+            return Err(Failure::usage(format!(
+                "no seat is called {name}; at the table: {}",
+                known.join(", ")
+            )));
         };
         if !chosen.contains(&seat.id) {
             chosen.push(seat.id.clone());
@@ -141,7 +165,9 @@ impl<'a> Asking<'a> {
         let mut seats = Arc::new(Vec::new());
         let mut is_checking = true;
         while is_checking && Instant::now() < deadline && !self.interrupted.load(Ordering::SeqCst) {
-            let checking = |list: &[host::EndpointStatus]| list.iter().any(|e| e.state == EndpointState::Checking);
+            let checking = |list: &[host::EndpointStatus]| {
+                list.iter().any(|e| e.state == EndpointState::Checking)
+            };
             match self.events.recv_timeout(POLL) {
                 Some(Event::Snapshot(snapshot)) => {
                     is_checking = checking(&snapshot.endpoints);
@@ -164,7 +190,10 @@ impl<'a> Asking<'a> {
                 seats = now;
             }
         }
-        self.names = seats.iter().map(|v| (v.seat.id.clone(), v.seat.display_name.clone())).collect();
+        self.names = seats
+            .iter()
+            .map(|v| (v.seat.id.clone(), v.seat.display_name.clone()))
+            .collect();
         Ok(seats.to_vec())
     }
 
@@ -182,7 +211,9 @@ impl<'a> Asking<'a> {
                 _ => {}
             }
         }
-        Err(Failure::usage(format!("thread could not be opened: {id}; see `folkmoot thread list`")))
+        Err(Failure::usage(format!(
+            "thread could not be opened: {id}; see `folkmoot thread list`"
+        )))
     }
 
     fn stream_to_end(&mut self) -> Result<u8, Failure> {
@@ -198,7 +229,9 @@ impl<'a> Asking<'a> {
             if stop_deadline.is_some_and(|at| Instant::now() > at || thread.is_none()) {
                 return Ok(EXIT_INTERRUPTED);
             }
-            let Some(event) = self.events.recv_timeout(POLL) else { continue };
+            let Some(event) = self.events.recv_timeout(POLL) else {
+                continue;
+            };
             match event {
                 Event::MessageAdded(id, message) => {
                     if thread.is_none() {
@@ -221,16 +254,27 @@ impl<'a> Asking<'a> {
                 }
                 Event::TermsNotice(true) => return Err(Failure::usage(TERMS)),
                 Event::Notices(notices) => {
-                    for notice in notices.iter().filter(|n| n.severity == host::Severity::Error) {
+                    for notice in notices
+                        .iter()
+                        .filter(|n| n.severity == host::Severity::Error)
+                    {
                         self.warn(&notice.text);
                     }
                 }
                 Event::TurnEnded { thread: id, ok, .. } if Some(&id) == thread.as_ref() => {
                     self.line(&json!({"type": "done", "ok": ok}));
                     let stopped = self.interrupted.load(Ordering::SeqCst);
-                    return Ok(if stopped { EXIT_INTERRUPTED } else if ok { EXIT_OK } else { EXIT_FAILED });
+                    return Ok(if stopped {
+                        EXIT_INTERRUPTED
+                    } else if ok {
+                        EXIT_OK
+                    } else {
+                        EXIT_FAILED
+                    });
                 }
-                Event::Ended => return Err(Failure::failed("the host ended before the answer did")),
+                Event::Ended => {
+                    return Err(Failure::failed("the host ended before the answer did"));
+                }
                 _ => {}
             }
         }
@@ -269,7 +313,9 @@ impl<'a> Asking<'a> {
         self.end_line();
         let name = self.name(message.speaker());
         match (message.status(), message.error()) {
-            (Status::Error, error) => self.complain(&format!("{name}: {}", error.unwrap_or("failed"))),
+            (Status::Error, error) => {
+                self.complain(&format!("{name}: {}", error.unwrap_or("failed")));
+            }
             (Status::Cancelled, Some(error)) => self.complain(&format!("{name}: {error}")),
             (Status::Cancelled, None) => self.complain(&format!("{name}: stopped")),
             _ => {}
@@ -277,7 +323,10 @@ impl<'a> Asking<'a> {
     }
 
     fn name(&self, seat: &SeatId) -> String {
-        self.names.get(seat).cloned().unwrap_or_else(|| seat.to_string())
+        self.names
+            .get(seat)
+            .cloned()
+            .unwrap_or_else(|| seat.to_string())
     }
 
     /// A JSON line, in JSON mode.
@@ -291,7 +340,11 @@ impl<'a> Asking<'a> {
         if !self.json {
             self.end_line();
             let bold = std::io::stdout().is_terminal();
-            let (on, off) = if bold { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+            let (on, off) = if bold {
+                ("\x1b[1m", "\x1b[0m")
+            } else {
+                ("", "")
+            };
             self.write(&format!("{on}[{name}]{off}\n"));
         }
     }
@@ -301,7 +354,10 @@ impl<'a> Asking<'a> {
         if self.json {
             return;
         }
-        let safe: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+        let safe: String = text
+            .chars()
+            .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+            .collect();
         if !safe.is_empty() {
             self.at_line_start = safe.ends_with('\n');
             self.write(&safe);
@@ -325,14 +381,22 @@ impl<'a> Asking<'a> {
     fn complain(&mut self, text: &str) {
         if !self.json {
             self.end_line();
-            let safe: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
+            let safe: String = text
+                .chars()
+                .filter(|c| !c.is_control() || *c == '\n')
+                .collect();
             let _closed = writeln!(std::io::stderr(), "folkmoot: {safe}");
         }
     }
 
     /// Writes and flushes. When the reader has gone away, the turn is stopped and what arrived is kept.
     fn write(&mut self, text: &str) {
-        if self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).is_err() {
+        if self
+            .out
+            .write_all(text.as_bytes())
+            .and_then(|()| self.out.flush())
+            .is_err()
+        {
             self.interrupted.store(true, Ordering::SeqCst);
         }
     }
@@ -341,7 +405,12 @@ impl<'a> Asking<'a> {
 /// Sets the flag at the first Ctrl+C or TERM; the second one ends the program as usual.
 fn watch_for_interrupt(flag: Arc<AtomicBool>) {
     std::thread::spawn(move || {
-        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+        else {
+            return;
+        };
         runtime.block_on(async {
             wait_for_signal().await;
             flag.store(true, Ordering::SeqCst);
@@ -379,7 +448,10 @@ mod tests {
     #[test]
     fn lines_of_a_file_are_named_after_a_colon() {
         assert_eq!(split_range("a.rs"), (PathBuf::from("a.rs"), None));
-        assert_eq!(split_range("a.rs:10-42"), (PathBuf::from("a.rs"), Some([10, 42])));
+        assert_eq!(
+            split_range("a.rs:10-42"),
+            (PathBuf::from("a.rs"), Some([10, 42]))
+        );
         assert_eq!(split_range("a.rs:7"), (PathBuf::from("a.rs"), Some([7, 7])));
         assert_eq!(split_range("a.rs:9-2"), (PathBuf::from("a.rs:9-2"), None));
         assert_eq!(split_range("C:x"), (PathBuf::from("C:x"), None));

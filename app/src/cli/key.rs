@@ -14,7 +14,11 @@ pub(super) fn run(command: &KeyCommand) -> Result<u8, Failure> {
                 let known: Vec<&str> = settings.endpoints.iter().map(|e| e.id.as_str()).collect();
                 return Err(Failure::usage(format!(
                     "the settings have no endpoint {endpoint}; they have: {}",
-                    if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+                    if known.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        known.join(", ")
+                    }
                 )));
             }
             if std::io::stdin().is_terminal() {

@@ -30,7 +30,11 @@ pub(super) fn run(as_json: bool) -> Result<u8, Failure> {
         }
     }
     host.shutdown();
-    let text = if as_json { as_json_text(&endpoints)? } else { as_text(&endpoints) };
+    let text = if as_json {
+        as_json_text(&endpoints)?
+    } else {
+        as_text(&endpoints)
+    };
     print(text.as_bytes())?;
     let any = endpoints.iter().any(|e| e.state == EndpointState::Green);
     Ok(if any { EXIT_OK } else { EXIT_FAILED })
@@ -59,7 +63,13 @@ fn as_json_text(endpoints: &[EndpointStatus]) -> Result<String, Failure> {
 fn as_text(endpoints: &[EndpointStatus]) -> String {
     let mut text = String::new();
     for endpoint in endpoints {
-        let _infallible = writeln!(text, "{} ({}): {}", endpoint.id, endpoint.url, word(endpoint.state));
+        let _infallible = writeln!(
+            text,
+            "{} ({}): {}",
+            endpoint.id,
+            endpoint.url,
+            word(endpoint.state)
+        );
         if !endpoint.detail.is_empty() {
             let _infallible = writeln!(text, "  {}", endpoint.detail);
         }

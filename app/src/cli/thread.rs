@@ -23,7 +23,10 @@ pub(super) fn run(command: &ThreadCommand) -> Result<u8, Failure> {
         ThreadCommand::Delete { id } => {
             let id = resolve(&store, id)?;
             store.delete(&id)?;
-            print(format!("moved to the bin; `folkmoot thread restore {id}` brings it back\n").as_bytes())
+            print(
+                format!("moved to the bin; `folkmoot thread restore {id}` brings it back\n")
+                    .as_bytes(),
+            )
         }
         ThreadCommand::Restore { id } => {
             store.restore(&ThreadId::from(id.as_str()), Timestamp::now())?;
@@ -33,7 +36,11 @@ pub(super) fn run(command: &ThreadCommand) -> Result<u8, Failure> {
 }
 
 fn list(store: &ThreadStore, as_json: bool, all: bool) -> Result<u8, Failure> {
-    let threads: Vec<ThreadSummary> = store.list().into_iter().filter(|t| all || !t.archived).collect();
+    let threads: Vec<ThreadSummary> = store
+        .list()
+        .into_iter()
+        .filter(|t| all || !t.archived)
+        .collect();
     let mut text = String::new();
     if as_json {
         let rows: Vec<_> = threads
@@ -45,7 +52,11 @@ fn list(store: &ThreadStore, as_json: bool, all: bool) -> Result<u8, Failure> {
     } else {
         for thread in &threads {
             let day = thread.updated_at.to_string();
-            let title = if thread.title.is_empty() { "(no title)" } else { &thread.title };
+            let title = if thread.title.is_empty() {
+                "(no title)"
+            } else {
+                &thread.title
+            };
             let _infallible = writeln!(
                 text,
                 "{}  {}  {:>5}  {}",
@@ -85,7 +96,9 @@ fn fork(store: &mut ThreadStore, id: &str, at: Option<u64>) -> Result<u8, Failur
     if let (Some(at), last) = (at, last.unwrap_or(0))
         && at > last
     {
-        return Err(Failure::usage(format!("the thread ends at message {last}; there is no message {at}")));
+        return Err(Failure::usage(format!(
+            "the thread ends at message {last}; there is no message {at}"
+        )));
     }
     let fork = thread.fork(at.or(last), ThreadId::generate(), Timestamp::now());
     store.create(&fork)?;
@@ -110,12 +123,18 @@ fn resolve(store: &ThreadStore, id: &str) -> Result<ThreadId, Failure> {
     }
     match (found.next(), found.next()) {
         (Some(one), None) if !id.is_empty() => Ok(one.id.clone()),
-        (Some(_), Some(_)) => Err(Failure::usage(format!("several threads begin with {id}; give more of the id"))),
-        _ => Err(Failure::usage(format!("no thread {id}; see `folkmoot thread list --all`"))),
+        (Some(_), Some(_)) => Err(Failure::usage(format!(
+            "several threads begin with {id}; give more of the id"
+        ))),
+        _ => Err(Failure::usage(format!(
+            "no thread {id}; see `folkmoot thread list --all`"
+        ))),
     }
 }
 
 /// Text without characters that could drive the person's terminal.
 fn printable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    text.chars()
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .collect()
 }

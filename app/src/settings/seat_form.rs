@@ -9,8 +9,12 @@ use super::{SettingsContext, choice, heading, row, secondary};
 use crate::theme::{Tokens, fonts::Families};
 use crate::widgets::icons::{self, icon_button};
 
-const EFFORTS: [(&str, &str); 4] =
-    [("", "as the model decides"), ("low", "low"), ("medium", "medium"), ("high", "high")];
+const EFFORTS: [(&str, &str); 4] = [
+    ("", "as the model decides"),
+    ("low", "low"),
+    ("medium", "medium"),
+    ("high", "high"),
+];
 
 /// What is being typed in the section on seats.
 #[derive(Default)]
@@ -59,9 +63,16 @@ impl SeatsSection {
         let seat = &view.seat;
         ui.horizontal(|ui| {
             let color = crate::chat::color_of(context.seats, place, tokens);
-            ui.label(RichText::new(&seat.display_name).family(Families::default().semibold).color(color));
+            ui.label(
+                RichText::new(&seat.display_name)
+                    .family(Families::default().semibold)
+                    .color(color),
+            );
             ui.label(RichText::new(format!("@{}", seat.id)).color(tokens.text.secondary));
-            ui.label(RichText::new(format!("{} on {}", seat.model, seat.endpoint)).color(tokens.text.secondary));
+            ui.label(
+                RichText::new(format!("{} on {}", seat.model, seat.endpoint))
+                    .color(tokens.text.secondary),
+            );
             if let Some(label) = view.demo_label {
                 ui.label(RichText::new(label).color(tokens.state.warn));
             }
@@ -69,11 +80,32 @@ impl SeatsSection {
                 ui.label(RichText::new("switched off").color(tokens.text.disabled));
             }
             if !view.is_derived {
-                if icon_button(ui, tokens, icons::PENCIL, &format!("Edit {}", seat.id), None).clicked() {
-                    self.form = context.settings.participants.iter().find(|p| p.id == seat.id.as_str()).cloned();
+                if icon_button(
+                    ui,
+                    tokens,
+                    icons::PENCIL,
+                    &format!("Edit {}", seat.id),
+                    None,
+                )
+                .clicked()
+                {
+                    self.form = context
+                        .settings
+                        .participants
+                        .iter()
+                        .find(|p| p.id == seat.id.as_str())
+                        .cloned();
                     self.is_new = false;
                 }
-                if icon_button(ui, tokens, icons::TRASH, &format!("Remove {}", seat.id), None).clicked() {
+                if icon_button(
+                    ui,
+                    tokens,
+                    icons::TRASH,
+                    &format!("Remove {}", seat.id),
+                    None,
+                )
+                .clicked()
+                {
                     let edit = SettingsEdit::RemoveParticipant(seat.id.to_string());
                     intents.push(Intent::EditSettings(edit));
                 }
@@ -87,18 +119,37 @@ impl SeatsSection {
         }
     }
 
-    fn form_ui(&mut self, ui: &mut Ui, tokens: &Tokens, context: &SettingsContext<'_>, intents: &mut Vec<Intent>) {
+    fn form_ui(
+        &mut self,
+        ui: &mut Ui,
+        tokens: &Tokens,
+        context: &SettingsContext<'_>,
+        intents: &mut Vec<Intent>,
+    ) {
         let Some(form) = &mut self.form else { return };
-        let title = if self.is_new { "New seat".to_owned() } else { format!("Seat {}", form.id) };
+        let title = if self.is_new {
+            "New seat".to_owned()
+        } else {
+            format!("Seat {}", form.id)
+        };
         ui.label(RichText::new(title).family(Families::default().medium));
         if self.is_new {
             row(ui, "Name in mentions", |ui, label| {
-                ui.add(TextEdit::singleline(&mut form.id).hint_text("claude").desired_width(300.0)).labelled_by(label);
+                ui.add(
+                    TextEdit::singleline(&mut form.id)
+                        .hint_text("claude")
+                        .desired_width(300.0),
+                )
+                .labelled_by(label);
             });
         }
         row(ui, "Name shown", |ui, label| {
-            ui.add(TextEdit::singleline(&mut form.display_name).hint_text("Claude").desired_width(300.0))
-                .labelled_by(label);
+            ui.add(
+                TextEdit::singleline(&mut form.display_name)
+                    .hint_text("Claude")
+                    .desired_width(300.0),
+            )
+            .labelled_by(label);
         });
         endpoint_choice_ui(ui, context, form);
         model_choice_ui(ui, context, form);
@@ -109,12 +160,18 @@ impl SeatsSection {
             }
         });
         row(ui, "Instructions", |ui, label| {
-            ui.add(TextEdit::multiline(&mut form.system_prompt).desired_rows(3).desired_width(400.0))
-                .labelled_by(label);
+            ui.add(
+                TextEdit::multiline(&mut form.system_prompt)
+                    .desired_rows(3)
+                    .desired_width(400.0),
+            )
+            .labelled_by(label);
         });
         row(ui, "Colour", |ui, label| {
             let mut color = form.color.clone().unwrap_or_default();
-            let field = TextEdit::singleline(&mut color).hint_text("#D97706, or empty for the theme's").desired_width(300.0);
+            let field = TextEdit::singleline(&mut color)
+                .hint_text("#D97706, or empty for the theme's")
+                .desired_width(300.0);
             if ui.add(field).labelled_by(label).changed() {
                 form.color = Some(color).filter(|c| !c.is_empty());
             }
@@ -132,7 +189,11 @@ impl SeatsSection {
                 self.problem = None;
             }
         });
-        secondary(ui, tokens, "Once the settings name a seat, only the seats named there sit at the table.");
+        secondary(
+            ui,
+            tokens,
+            "Once the settings name a seat, only the seats named there sit at the table.",
+        );
     }
 
     fn save(&mut self, context: &SettingsContext<'_>, intents: &mut Vec<Intent>) {
@@ -143,7 +204,11 @@ impl SeatsSection {
             form.display_name.clone_from(&form.id);
         }
         let taken = self.is_new
-            && context.settings.participants.iter().any(|p| p.id.eq_ignore_ascii_case(&form.id));
+            && context
+                .settings
+                .participants
+                .iter()
+                .any(|p| p.id.eq_ignore_ascii_case(&form.id));
         let checked = check_name(&form.id).and_then(|()| {
             if taken {
                 Err(format!("There is a seat called {} already.", form.id))
@@ -155,7 +220,9 @@ impl SeatsSection {
         });
         match checked {
             Ok(()) => {
-                intents.push(Intent::EditSettings(SettingsEdit::PutParticipant(form.clone())));
+                intents.push(Intent::EditSettings(SettingsEdit::PutParticipant(
+                    form.clone(),
+                )));
                 self.form = None;
                 self.problem = None;
             }
@@ -165,13 +232,19 @@ impl SeatsSection {
 }
 
 fn blank(context: &SettingsContext<'_>) -> ParticipantSettings {
-    let best = context.endpoints.iter().find(|e| !e.models.is_empty() && e.id != "rehearsal");
+    let best = context
+        .endpoints
+        .iter()
+        .find(|e| !e.models.is_empty() && e.id != "rehearsal");
     ParticipantSettings {
         id: String::new(),
         display_name: String::new(),
         color: None,
         endpoint: best.map_or_else(|| "sidecar".to_owned(), |e| e.id.clone()),
-        model: best.and_then(|e| e.models.first()).map(|m| m.id.clone()).unwrap_or_default(),
+        model: best
+            .and_then(|e| e.models.first())
+            .map(|m| m.id.clone())
+            .unwrap_or_default(),
         effort: None,
         system_prompt: String::new(),
         enabled: true,
@@ -180,9 +253,17 @@ fn blank(context: &SettingsContext<'_>) -> ParticipantSettings {
 
 fn endpoint_choice_ui(ui: &mut Ui, context: &SettingsContext<'_>, form: &mut ParticipantSettings) {
     row(ui, "Endpoint", |ui, _| {
-        let options: Vec<(&str, &str)> = context.endpoints.iter().map(|e| (e.id.as_str(), e.id.as_str())).collect();
+        let options: Vec<(&str, &str)> = context
+            .endpoints
+            .iter()
+            .map(|e| (e.id.as_str(), e.id.as_str()))
+            .collect();
         if let Some(endpoint) = choice(ui, "seat endpoint", "Endpoint", &form.endpoint, &options) {
-            let first = context.endpoints.iter().find(|e| e.id == endpoint).and_then(|e| e.models.first());
+            let first = context
+                .endpoints
+                .iter()
+                .find(|e| e.id == endpoint)
+                .and_then(|e| e.models.first());
             form.model = first.map(|m| m.id.clone()).unwrap_or_default();
             form.endpoint = endpoint;
         }
@@ -191,13 +272,25 @@ fn endpoint_choice_ui(ui: &mut Ui, context: &SettingsContext<'_>, form: &mut Par
 
 fn model_choice_ui(ui: &mut Ui, context: &SettingsContext<'_>, form: &mut ParticipantSettings) {
     row(ui, "Model", |ui, label| {
-        ui.add(TextEdit::singleline(&mut form.model).desired_width(220.0)).labelled_by(label);
+        ui.add(TextEdit::singleline(&mut form.model).desired_width(220.0))
+            .labelled_by(label);
         let endpoint = context.endpoints.iter().find(|e| e.id == form.endpoint);
         let models: Vec<(&str, &str)> = endpoint
-            .map(|e| e.models.iter().map(|m| (m.id.as_str(), m.id.as_str())).collect())
+            .map(|e| {
+                e.models
+                    .iter()
+                    .map(|m| (m.id.as_str(), m.id.as_str()))
+                    .collect()
+            })
             .unwrap_or_default();
         if !models.is_empty()
-            && let Some(model) = choice(ui, "seat model", "Models of the endpoint", &form.model, &models)
+            && let Some(model) = choice(
+                ui,
+                "seat model",
+                "Models of the endpoint",
+                &form.model,
+                &models,
+            )
         {
             form.model = model;
         }
@@ -208,17 +301,39 @@ fn model_choice_ui(ui: &mut Ui, context: &SettingsContext<'_>, form: &mut Partic
 fn variant_ui(ui: &mut Ui, view: &SeatView, intents: &mut Vec<Intent>) {
     let seat = &view.seat;
     row(ui, "    model, effort", |ui, _| {
-        let options: Vec<(&str, &str)> = view.variants.iter().map(|v| (v.as_str(), v.as_str())).collect();
+        let options: Vec<(&str, &str)> = view
+            .variants
+            .iter()
+            .map(|v| (v.as_str(), v.as_str()))
+            .collect();
         let id = format!("variant {}", seat.id);
         let current = seat.effort.clone().unwrap_or_default();
-        if let Some(model) = choice(ui, &id, &format!("Model of {}", seat.id), &seat.model, &options) {
-            let choice = SeatOverride { model: Some(model), effort: seat.effort.clone() };
+        if let Some(model) = choice(
+            ui,
+            &id,
+            &format!("Model of {}", seat.id),
+            &seat.model,
+            &options,
+        ) {
+            let choice = SeatOverride {
+                model: Some(model),
+                effort: seat.effort.clone(),
+            };
             intents.push(Intent::OverrideSeat(seat.id.clone(), choice));
         }
         let id = format!("effort {}", seat.id);
-        if let Some(effort) = choice(ui, &id, &format!("Effort of {}", seat.id), &current, &EFFORTS) {
+        if let Some(effort) = choice(
+            ui,
+            &id,
+            &format!("Effort of {}", seat.id),
+            &current,
+            &EFFORTS,
+        ) {
             let effort = Some(effort).filter(|e| !e.is_empty());
-            let choice = SeatOverride { model: Some(seat.model.clone()), effort };
+            let choice = SeatOverride {
+                model: Some(seat.model.clone()),
+                effort,
+            };
             intents.push(Intent::OverrideSeat(seat.id.clone(), choice));
         }
     });

@@ -17,6 +17,10 @@ pub enum Command {
     RetryLast,
     /// Edit the last message of the person in a fork.
     EditLast,
+    /// Show what the model saw for the last reply.
+    InspectLast,
+    /// Show the reasoning behind the last reply.
+    ShowLastReasoning,
     /// Copy the last reply.
     CopyLastReply,
     /// Copy the whole thread as Markdown.
@@ -121,6 +125,8 @@ commands! {
     Stop "turn.stop" "Stop the running turn" [];
     RetryLast "turn.retry" "Retry the last failed or stopped reply" ["Ctrl+Shift+R"];
     EditLast "message.edit_last" "Edit my last message in a fork" [];
+    InspectLast "message.inspect_last" "What the model saw for the last reply" ["Ctrl+Shift+I"];
+    ShowLastReasoning "message.reasoning_last" "Show the reasoning behind the last reply" [];
     CopyLastReply "message.copy_last" "Copy the last reply" ["Ctrl+Shift+C"];
     CopyThread "thread.copy" "Copy the thread as Markdown" [];
     ForkThread "thread.fork" "Fork the thread here" [];
@@ -169,7 +175,10 @@ impl Command {
 
     /// The command with this name in a keymap file.
     pub fn from_id(id: &str) -> Option<Self> {
-        COMMANDS.iter().find(|info| info.id == id).map(|info| info.command)
+        COMMANDS
+            .iter()
+            .find(|info| info.id == id)
+            .map(|info| info.command)
     }
 }
 
@@ -183,7 +192,10 @@ mod tests {
     fn commands_are_listed_once_each() {
         let ids: HashSet<_> = COMMANDS.iter().map(|c| c.id).collect();
         let commands: HashSet<_> = COMMANDS.iter().map(|c| c.command).collect();
-        assert_eq!((ids.len(), commands.len()), (COMMANDS.len(), COMMANDS.len()));
+        assert_eq!(
+            (ids.len(), commands.len()),
+            (COMMANDS.len(), COMMANDS.len())
+        );
         assert_eq!(commands.len(), Command::Quit as usize + 1);
     }
 }

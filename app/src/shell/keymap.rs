@@ -33,7 +33,12 @@ pub struct Press {
 impl Press {
     /// Reads `Ctrl+Shift+P`.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut press = Self { command: false, shift: false, alt: false, key: Key::Escape };
+        let mut press = Self {
+            command: false,
+            shift: false,
+            alt: false,
+            key: Key::Escape,
+        };
         let (modifiers, key) = match text.strip_suffix("++") {
             Some(modifiers) => (modifiers, "+"),
             None => text.rsplit_once('+').unwrap_or(("", text)),
@@ -51,14 +56,28 @@ impl Press {
     }
 
     fn from_event(key: Key, modifiers: Modifiers) -> Self {
-        Self { command: modifiers.command, shift: modifiers.shift, alt: modifiers.alt, key }
+        Self {
+            command: modifiers.command,
+            shift: modifiers.shift,
+            alt: modifiers.alt,
+            key,
+        }
     }
 
     /// As shown to a person on this system.
     pub fn label(self) -> String {
-        let names = if cfg!(target_os = "macos") { ["⌘", "⇧", "⌥"] } else { ["Ctrl+", "Shift+", "Alt+"] };
+        let names = if cfg!(target_os = "macos") {
+            ["⌘", "⇧", "⌥"]
+        } else {
+            ["Ctrl+", "Shift+", "Alt+"]
+        };
         let flags = [self.command, self.shift, self.alt];
-        let mut label: String = names.iter().zip(flags).filter(|(_, on)| *on).map(|(n, _)| *n).collect();
+        let mut label: String = names
+            .iter()
+            .zip(flags)
+            .filter(|(_, on)| *on)
+            .map(|(n, _)| *n)
+            .collect();
         label.push_str(self.key.symbol_or_name());
         label
     }
@@ -111,12 +130,23 @@ impl Default for Keymap {
     fn default() -> Self {
         let bindings = COMMANDS
             .iter()
-            .flat_map(|info| info.default_keys.iter().map(move |keys| (info.command, *keys)))
+            .flat_map(|info| {
+                info.default_keys
+                    .iter()
+                    .map(move |keys| (info.command, *keys))
+            })
             .filter_map(|(command, keys)| {
-                Some(Binding { presses: parse_presses(keys)?, command, is_own: false })
+                Some(Binding {
+                    presses: parse_presses(keys)?,
+                    command,
+                    is_own: false,
+                })
             })
             .collect();
-        Self { bindings, pending: None }
+        Self {
+            bindings,
+            pending: None,
+        }
     }
 }
 
@@ -131,38 +161,67 @@ impl Keymap {
         let path = Self::path(home);
         match std::fs::read_to_string(&path) {
             Ok(text) => Self::parse(&text, &path),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Self::default(), Vec::new()),
-            Err(error) => {
-                (Self::default(), vec![format!("keymap could not be read: {error} ({})", path.display())])
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                (Self::default(), Vec::new())
             }
+            Err(error) => (
+                Self::default(),
+                vec![format!(
+                    "keymap could not be read: {error} ({})",
+                    path.display()
+                )],
+            ),
         }
     }
 
     /// Puts the bindings of `text` on top of the defaults.
     pub fn parse(text: &str, path: &Path) -> (Self, Vec<String>) {
         let mut keymap = Self::default();
-        let place = |at: usize| format!("{}:{}", path.display(), 1 + text[..at].matches('\n').count());
+        let place = |at: usize| {
+            format!(
+                "{}:{}",
+                path.display(),
+                1 + text[..at].matches('\n').count()
+            )
+        };
         let file: KeymapFile = match toml::from_str(text) {
             Ok(file) => file,
             Err(error) => {
                 let at = error.span().map_or(0, |span| span.start);
-                return (keymap, vec![format!("keymap: {}; using the defaults ({})", error.message(), place(at))]);
+                return (
+                    keymap,
+                    vec![format!(
+                        "keymap: {}; using the defaults ({})",
+                        error.message(),
+                        place(at)
+                    )],
+                );
             }
         };
         let mut problems = Vec::new();
         for entry in file.bindings {
             let Some(presses) = parse_presses(entry.keys.get_ref()) else {
                 let keys = entry.keys.get_ref();
-                problems.push(format!("keymap: no such keys: {keys} ({})", place(entry.keys.span().start)));
+                problems.push(format!(
+                    "keymap: no such keys: {keys} ({})",
+                    place(entry.keys.span().start)
+                ));
                 continue;
             };
             let name = entry.command.get_ref();
             let command = Command::from_id(name);
             if command.is_none() && name != "none" {
-                problems.push(format!("keymap: no such command: {name} ({})", place(entry.command.span().start)));
+                problems.push(format!(
+                    "keymap: no such command: {name} ({})",
+                    place(entry.command.span().start)
+                ));
                 continue;
             }
-            if let Some(taken) = keymap.bindings.iter().find(|b| b.is_own && b.presses == presses) {
+            if let Some(taken) = keymap
+                .bindings
+                .iter()
+                .find(|b| b.is_own && b.presses == presses)
+            {
                 let title = taken.command.info().title;
                 problems.push(format!(
                     "keymap: {} is bound twice, first to \"{title}\" ({})",
@@ -171,7 +230,11 @@ impl Keymap {
                 ));
             }
             keymap.bindings.retain(|b| b.presses != presses);
-            keymap.bindings.extend(command.map(|command| Binding { presses, command, is_own: true }));
+            keymap.bindings.extend(command.map(|command| Binding {
+                presses,
+                command,
+                is_own: true,
+            }));
         }
         (keymap, problems)
     }
@@ -184,20 +247,44 @@ impl Keymap {
     /// The keys of a command as shown to a person; the person's own first.
     pub fn label(&self, command: Command) -> Option<String> {
         let mut of_command = self.bindings.iter().filter(|b| b.command == command);
-        let first = of_command.clone().find(|b| b.is_own).or_else(|| of_command.next())?;
-        Some(first.presses.iter().map(|p| p.label()).collect::<Vec<_>>().join(" "))
+        let first = of_command
+            .clone()
+            .find(|b| b.is_own)
+            .or_else(|| of_command.next())?;
+        Some(
+            first
+                .presses
+                .iter()
+                .map(|p| p.label())
+                .collect::<Vec<_>>()
+                .join(" "),
+        )
     }
 
     /// Takes the keymap's presses out of the frame's input and returns what they start.
     pub fn consume(&mut self, input: &mut egui::InputState) -> Vec<Command> {
         let mut started = Vec::new();
         input.events.retain(|event| {
-            let Event::Key { key, modifiers, pressed: true, repeat, .. } = event else { return true };
+            let Event::Key {
+                key,
+                modifiers,
+                pressed: true,
+                repeat,
+                ..
+            } = event
+            else {
+                return true;
+            };
             match self.press(Press::from_event(*key, *modifiers)) {
                 Match::None => true,
                 Match::Pending => false,
                 Match::Command(command) => {
-                    if !repeat || matches!(command, Command::ZoomIn | Command::ZoomOut | Command::FindNext) {
+                    if !repeat
+                        || matches!(
+                            command,
+                            Command::ZoomIn | Command::ZoomOut | Command::FindNext
+                        )
+                    {
                         started.push(command);
                     }
                     false
@@ -210,7 +297,12 @@ impl Keymap {
     /// What a press comes to, given the presses before it.
     pub fn press(&mut self, press: Press) -> Match {
         let sequence: Vec<Press> = self.pending.take().into_iter().chain([press]).collect();
-        if let Some(binding) = self.bindings.iter().rev().find(|b| same(&b.presses, &sequence)) {
+        if let Some(binding) = self
+            .bindings
+            .iter()
+            .rev()
+            .find(|b| same(&b.presses, &sequence))
+        {
             return Match::Command(binding.command);
         }
         let begins_chord = |b: &Binding| b.presses.len() == 2 && same(&b.presses[..1], &[press]);
@@ -223,7 +315,10 @@ impl Keymap {
 }
 
 fn parse_presses(keys: &str) -> Option<Vec<Press>> {
-    let presses: Vec<Press> = keys.split_whitespace().map(Press::parse).collect::<Option<_>>()?;
+    let presses: Vec<Press> = keys
+        .split_whitespace()
+        .map(Press::parse)
+        .collect::<Option<_>>()?;
     (1..=2).contains(&presses.len()).then_some(presses)
 }
 
@@ -233,7 +328,10 @@ fn same(bound: &[Press], pressed: &[Press]) -> bool {
 
 /// Signs such as `+` need Shift on some keyboards and not on others, so Shift doesn't count for them.
 fn matches(bound: Press, pressed: Press) -> bool {
-    let is_sign = matches!(bound.key, Key::Plus | Key::Equals | Key::Minus | Key::Comma | Key::Num0);
+    let is_sign = matches!(
+        bound.key,
+        Key::Plus | Key::Equals | Key::Minus | Key::Comma | Key::Num0
+    );
     let shift = bound.shift == pressed.shift || (is_sign && !bound.shift);
     shift && (bound.command, bound.alt, bound.key) == (pressed.command, pressed.alt, pressed.key)
 }
@@ -253,7 +351,11 @@ mod tests {
         assert_eq!(keymap.bindings().len(), listed);
         for (i, binding) in keymap.bindings().iter().enumerate() {
             for other in &keymap.bindings()[i + 1..] {
-                assert_ne!(binding.presses, other.presses, "{:?} {:?}", binding.command, other.command);
+                assert_ne!(
+                    binding.presses, other.presses,
+                    "{:?} {:?}",
+                    binding.command, other.command
+                );
             }
         }
     }
@@ -261,9 +363,18 @@ mod tests {
     #[test]
     fn shift_tells_two_bindings_apart() {
         let mut keymap = Keymap::default();
-        assert_eq!(keymap.press(press("Ctrl+P")), Match::Command(Command::SwitchThread));
-        assert_eq!(keymap.press(press("Ctrl+Shift+P")), Match::Command(Command::OpenPalette));
-        assert_eq!(keymap.press(press("Ctrl++")), Match::Command(Command::ZoomIn));
+        assert_eq!(
+            keymap.press(press("Ctrl+P")),
+            Match::Command(Command::SwitchThread)
+        );
+        assert_eq!(
+            keymap.press(press("Ctrl+Shift+P")),
+            Match::Command(Command::OpenPalette)
+        );
+        assert_eq!(
+            keymap.press(press("Ctrl++")),
+            Match::Command(Command::ZoomIn)
+        );
         assert_eq!(keymap.press(press("P")), Match::None);
     }
 
@@ -273,9 +384,16 @@ mod tests {
         let (mut keymap, problems) = Keymap::parse(text, Path::new("keymap.toml"));
         assert_eq!(problems, Vec::<String>::new());
         assert_eq!(keymap.press(press("Ctrl+K")), Match::Pending);
-        assert_eq!(keymap.press(press("Ctrl+T")), Match::Command(Command::ThemeDark));
+        assert_eq!(
+            keymap.press(press("Ctrl+T")),
+            Match::Command(Command::ThemeDark)
+        );
         assert_eq!(keymap.press(press("Ctrl+K")), Match::Pending);
-        assert_eq!(keymap.press(press("F3")), Match::None, "a chord that goes nowhere is dropped");
+        assert_eq!(
+            keymap.press(press("F3")),
+            Match::None,
+            "a chord that goes nowhere is dropped"
+        );
         assert_eq!(keymap.press(press("F2")), Match::None);
         assert_eq!(keymap.label(Command::RenameThread), None);
     }

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use conversation::PromptMessage;
 use host::settings::{Settings, SettingsProblem};
-use host::{EndpointStatus, Event, HostNotice, QueueState, SeatView, Snapshot, ThreadSnapshot, TurnState};
+use host::{
+    EndpointStatus, Event, HostNotice, QueueState, SeatView, Snapshot, ThreadSnapshot, TurnState,
+};
 use transcript::{ContextBlock, MessageId, SeatId, ThreadId, ThreadSummary};
 
 /// What the composer shows of the prompt to come.
@@ -132,12 +134,18 @@ impl Model {
 
     /// How the open thread's turn stands.
     pub fn turn(&self) -> TurnState {
-        self.thread.as_ref().map(|thread| thread.turn.clone()).unwrap_or_default()
+        self.thread
+            .as_ref()
+            .map(|thread| thread.turn.clone())
+            .unwrap_or_default()
     }
 
     /// What waits in the open thread.
     pub fn queue(&self) -> QueueState {
-        self.thread.as_ref().map(|thread| thread.queue.clone()).unwrap_or_default()
+        self.thread
+            .as_ref()
+            .map(|thread| thread.queue.clone())
+            .unwrap_or_default()
     }
 
     /// Seconds until a seat may be asked again.
@@ -159,7 +167,11 @@ impl Model {
             Event::Threads(threads) => {
                 self.threads = threads;
                 let id = self.thread_id().cloned();
-                let title = self.threads.iter().find(|t| Some(&t.id) == id.as_ref()).map(|t| t.title.clone());
+                let title = self
+                    .threads
+                    .iter()
+                    .find(|t| Some(&t.id) == id.as_ref())
+                    .map(|t| t.title.clone());
                 if let (Some(thread), Some(title)) = (&mut self.thread, title) {
                     thread.title = title;
                 }
@@ -185,14 +197,26 @@ impl Model {
                     thread.dropped = dropped;
                 }
             }
-            Event::Estimate { thread, targets, chars, approx_tokens, over_budget, unknown_mentions } => {
+            Event::Estimate {
+                thread,
+                targets,
+                chars,
+                approx_tokens,
+                over_budget,
+                unknown_mentions,
+            } => {
                 if self.thread_id() == Some(&thread) {
                     let size = Some((chars, approx_tokens, over_budget));
-                    self.estimate = Estimate { targets, size, unknown_mentions };
+                    self.estimate = Estimate {
+                        targets,
+                        size,
+                        unknown_mentions,
+                    };
                 }
             }
             Event::RateLimited { seat, wait_secs } => {
-                self.limited_until.insert(seat, Instant::now() + Duration::from_secs(wait_secs));
+                self.limited_until
+                    .insert(seat, Instant::now() + Duration::from_secs(wait_secs));
             }
             Event::TermsNotice(is_due) => self.shows_terms_notice = is_due,
             Event::Notices(notices) => {
@@ -233,7 +257,11 @@ impl Model {
             Event::MessageChanged(id, message) => {
                 let thread = self.shown(&id)?;
                 let place = usize::try_from(message.seq()).ok()?;
-                if let Some(known) = thread.messages.get_mut(place).filter(|known| known.id() == message.id()) {
+                if let Some(known) = thread
+                    .messages
+                    .get_mut(place)
+                    .filter(|known| known.id() == message.id())
+                {
                     *known = Arc::clone(&message);
                 }
                 Some(Change::Message(message))
@@ -250,7 +278,11 @@ impl Model {
                 self.shown(&id)?;
                 Some(Change::Attachment(block))
             }
-            Event::Inspection { thread, message, requests } => {
+            Event::Inspection {
+                thread,
+                message,
+                requests,
+            } => {
                 self.shown(&thread)?;
                 Some(Change::Inspection(message, requests))
             }
@@ -274,7 +306,11 @@ impl Model {
         self.notices = snapshot.notices;
         self.shows_terms_notice = snapshot.show_terms_notice;
         self.open_thread(snapshot.current);
-        if is_first { Change::Window(snapshot.window) } else { Change::Thread }
+        if is_first {
+            Change::Window(snapshot.window)
+        } else {
+            Change::Thread
+        }
     }
 
     fn open_thread(&mut self, thread: ThreadSnapshot) {

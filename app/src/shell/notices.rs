@@ -34,11 +34,17 @@ impl Notices {
                 self.toasts.push((notice.clone(), Instant::now()));
             }
         }
-        self.toasts.retain(|(toast, _)| notices.iter().any(|n| n.id == toast.id));
+        self.toasts
+            .retain(|(toast, _)| notices.iter().any(|n| n.id == toast.id));
     }
 
     /// Draws toasts and, when open, the list. Returns notices that the person closed.
-    pub fn notices_ui(&mut self, ctx: &egui::Context, tokens: &Tokens, notices: &[HostNotice]) -> Vec<u64> {
+    pub fn notices_ui(
+        &mut self,
+        ctx: &egui::Context,
+        tokens: &Tokens,
+        notices: &[HostNotice],
+    ) -> Vec<u64> {
         let mut dismissed = Vec::new();
         if self.is_open {
             self.list_ui(ctx, tokens, notices, &mut dismissed);
@@ -50,10 +56,18 @@ impl Notices {
 
     fn toasts_ui(&mut self, ctx: &egui::Context, tokens: &Tokens, dismissed: &mut Vec<u64>) {
         let now = Instant::now();
-        self.toasts.retain(|(toast, since)| toast.is_persistent || now < *since + TOAST_TIME);
-        let next_end = self.toasts.iter().filter(|(t, _)| !t.is_persistent).map(|(_, since)| *since + TOAST_TIME).min();
+        self.toasts
+            .retain(|(toast, since)| toast.is_persistent || now < *since + TOAST_TIME);
+        let next_end = self
+            .toasts
+            .iter()
+            .filter(|(t, _)| !t.is_persistent)
+            .map(|(_, since)| *since + TOAST_TIME)
+            .min();
         if let Some(end) = next_end {
-            ctx.request_repaint_after(end.saturating_duration_since(now) + Duration::from_millis(20));
+            ctx.request_repaint_after(
+                end.saturating_duration_since(now) + Duration::from_millis(20),
+            );
         }
         let mut closed = None;
         let margin = tokens.metrics.space.between_blocks;
@@ -66,7 +80,9 @@ impl Notices {
                     Frame::popup(ui.style())
                         .inner_margin(Margin::same(tokens.metrics.space.inside_card as i8))
                         .show(ui, |ui| {
-                            ui.set_width(TOAST_WIDTH.min(ctx.content_rect().width() - 4.0 * margin));
+                            ui.set_width(
+                                TOAST_WIDTH.min(ctx.content_rect().width() - 4.0 * margin),
+                            );
                             if notice_row_ui(ui, tokens, toast) {
                                 closed = Some(toast.id);
                             }
@@ -80,29 +96,45 @@ impl Notices {
         }
     }
 
-    fn list_ui(&mut self, ctx: &egui::Context, tokens: &Tokens, notices: &[HostNotice], dismissed: &mut Vec<u64>) {
+    fn list_ui(
+        &mut self,
+        ctx: &egui::Context,
+        tokens: &Tokens,
+        notices: &[HostNotice],
+        dismissed: &mut Vec<u64>,
+    ) {
         let margin = tokens.metrics.space.between_blocks;
         if ctx.input_mut(|i| i.consume_key(egui::Modifiers::NONE, egui::Key::Escape)) {
             self.is_open = false;
         }
         Area::new(Id::unique("notices"))
             .order(Order::Foreground)
-            .anchor(Align2::RIGHT_BOTTOM, vec2(-margin, -(tokens.metrics.size.status_bar + margin)))
+            .anchor(
+                Align2::RIGHT_BOTTOM,
+                vec2(-margin, -(tokens.metrics.size.status_bar + margin)),
+            )
             .show(ctx, |ui| {
-                Frame::popup(ui.style()).inner_margin(Margin::same(tokens.metrics.space.inside_card as i8)).show(
-                    ui,
-                    |ui| {
+                Frame::popup(ui.style())
+                    .inner_margin(Margin::same(tokens.metrics.space.inside_card as i8))
+                    .show(ui, |ui| {
                         ui.set_width(TOAST_WIDTH);
                         ui.horizontal(|ui| {
                             ui.heading("Notices");
-                            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                                if icon_button(ui, tokens, icons::X, "Close the notices", None).clicked() {
-                                    self.is_open = false;
-                                }
-                            });
+                            ui.with_layout(
+                                egui::Layout::right_to_left(egui::Align::Center),
+                                |ui| {
+                                    if icon_button(ui, tokens, icons::X, "Close the notices", None)
+                                        .clicked()
+                                    {
+                                        self.is_open = false;
+                                    }
+                                },
+                            );
                         });
                         if notices.is_empty() {
-                            ui.label(RichText::new("Nothing to report.").color(tokens.text.secondary));
+                            ui.label(
+                                RichText::new("Nothing to report.").color(tokens.text.secondary),
+                            );
                         }
                         ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
                             for notice in notices.iter().rev() {
@@ -112,8 +144,7 @@ impl Notices {
                                 ui.add_space(tokens.metrics.space.related);
                             }
                         });
-                    },
-                );
+                    });
             });
     }
 }

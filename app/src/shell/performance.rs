@@ -63,7 +63,9 @@ impl Performance {
 
     /// Time of the last frame in milliseconds.
     pub fn last_frame_ms(&self) -> Option<f32> {
-        self.frames.back().map(|frame| frame.cpu.as_secs_f32() * 1e3)
+        self.frames
+            .back()
+            .map(|frame| frame.cpu.as_secs_f32() * 1e3)
     }
 
     /// A frame begins.
@@ -73,13 +75,19 @@ impl Performance {
 
     /// The frame's work is done. `causes` says why it was drawn.
     pub fn end_frame(&mut self, causes: Vec<String>) {
-        let Some(began) = self.frame_began.take() else { return };
+        let Some(began) = self.frame_began.take() else {
+            return;
+        };
         let cpu = began.elapsed();
         self.frame_count += 1;
         self.phase("first frame");
         if cpu > HITCH {
-            log::warn!("a frame took {cpu:.0?}, drawn because of {}", causes.join(", "));
-            self.hitches.push_back((self.started.elapsed(), cpu, causes.clone()));
+            log::warn!(
+                "a frame took {cpu:.0?}, drawn because of {}",
+                causes.join(", ")
+            );
+            self.hitches
+                .push_back((self.started.elapsed(), cpu, causes.clone()));
             if self.hitches.len() > HITCHES {
                 self.hitches.pop_front();
             }
@@ -94,17 +102,27 @@ impl Performance {
     pub fn performance_ui(&self, ui: &mut Ui, tokens: &Tokens) {
         ui.heading("Performance");
         let mono = |text: String| {
-            RichText::new(text).family(Families::default().tabular).size(tokens.metrics.typ.secondary)
+            RichText::new(text)
+                .family(Families::default().tabular)
+                .size(tokens.metrics.typ.secondary)
         };
         self.histogram_ui(ui, tokens);
         let mut sorted: Vec<Duration> = self.frames.iter().map(|f| f.cpu).collect();
         sorted.sort();
-        let at = |share: f64| sorted.get(((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1)));
+        let at = |share: f64| {
+            sorted.get(((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1)))
+        };
         if let (Some(p50), Some(p99)) = (at(0.5), at(0.99)) {
-            ui.label(mono(format!("frame p50 {p50:.1?}, p99 {p99:.1?}, {} frames so far", self.frame_count)));
+            ui.label(mono(format!(
+                "frame p50 {p50:.1?}, p99 {p99:.1?}, {} frames so far",
+                self.frame_count
+            )));
         }
         if let Some(bytes) = resident_bytes() {
-            ui.label(mono(format!("resident memory {:.0} MB", bytes as f64 / 1e6)));
+            ui.label(mono(format!(
+                "resident memory {:.0} MB",
+                bytes as f64 / 1e6
+            )));
         }
         ui.add_space(tokens.metrics.space.related);
         for (name, after) in &self.phases {
@@ -113,12 +131,19 @@ impl Performance {
         ui.add_space(tokens.metrics.space.related);
         ui.label(RichText::new("Why the last frames were drawn").color(tokens.text.secondary));
         for frame in self.frames.iter().rev().take(8) {
-            ui.label(mono(format!("{:.1?}  {}", frame.cpu, frame.causes.join(", "))));
+            ui.label(mono(format!(
+                "{:.1?}  {}",
+                frame.cpu,
+                frame.causes.join(", ")
+            )));
         }
         ui.add_space(tokens.metrics.space.related);
         ui.label(RichText::new(format!("Frames over {HITCH:.0?}")).color(tokens.text.secondary));
         for (when, cpu, causes) in self.hitches.iter().rev() {
-            ui.label(mono(format!("at {when:.1?}: {cpu:.0?}  {}", causes.join(", "))));
+            ui.label(mono(format!(
+                "at {when:.1?}: {cpu:.0?}  {}",
+                causes.join(", ")
+            )));
         }
     }
 
@@ -137,7 +162,10 @@ impl Performance {
                 _ => tokens.state.error,
             };
             let x = rect.left() + i as f32 * step;
-            let bar = Rect::from_min_max(pos2(x, rect.bottom() - height), pos2(x + step, rect.bottom()));
+            let bar = Rect::from_min_max(
+                pos2(x, rect.bottom() - height),
+                pos2(x + step, rect.bottom()),
+            );
             painter.rect_filled(bar, 0.0, color);
         }
     }

@@ -1,6 +1,9 @@
 //! The picker: one overlay for everything that is chosen by typing: commands, threads, messages, seats.
 
-use egui::{Align, Align2, Area, Frame, Id, Key, Layout, Margin, Order, RichText, ScrollArea, Sense, TextEdit, Ui, vec2};
+use egui::{
+    Align, Align2, Area, Frame, Id, Key, Layout, Margin, Order, RichText, ScrollArea, Sense,
+    TextEdit, Ui, vec2,
+};
 use host::ThreadSnapshot;
 use transcript::{MessageId, SeatId, ThreadId};
 
@@ -63,7 +66,15 @@ impl Picker {
     /// A picker over `items`; `title` names it for screen readers.
     pub fn new(title: &'static str, hint: &'static str, items: Vec<Item>) -> Self {
         let found = (0..items.len()).collect();
-        Self { title, hint, query: String::new(), items, found, selected: 0, is_new: true }
+        Self {
+            title,
+            hint,
+            query: String::new(),
+            items,
+            found,
+            selected: 0,
+            is_new: true,
+        }
     }
 
     /// One over the person's messages of a thread, newest first.
@@ -72,7 +83,9 @@ impl Picker {
             .messages
             .iter()
             .rev()
-            .filter(|m| m.role() == transcript::Role::User && m.status() != transcript::Status::Deleted)
+            .filter(|m| {
+                m.role() == transcript::Role::User && m.status() != transcript::Status::Deleted
+            })
             .map(|m| Item {
                 choice: Choice::Message(m.id().clone()),
                 label: transcript::title_from(m.content()),
@@ -99,7 +112,10 @@ impl Picker {
                     });
             });
         let clicked_outside = ctx.input(|i| {
-            i.pointer.any_pressed() && i.pointer.interact_pos().is_some_and(|p| !area.response.rect.contains(p))
+            i.pointer.any_pressed()
+                && i.pointer
+                    .interact_pos()
+                    .is_some_and(|p| !area.response.rect.contains(p))
         });
         if clicked_outside && !self.is_new && outcome == PickerOutcome::Open {
             outcome = PickerOutcome::Closed;
@@ -123,7 +139,9 @@ impl Picker {
         });
         if count > 0 {
             self.selected = (self.selected + down + count - up % count) % count;
-            self.selected = (self.selected + page_down * ROWS).min(count - 1).saturating_sub(page_up * ROWS);
+            self.selected = (self.selected + page_down * ROWS)
+                .min(count - 1)
+                .saturating_sub(page_up * ROWS);
         }
         if escape {
             return PickerOutcome::Closed;
@@ -158,15 +176,16 @@ impl Picker {
         ui.spacing_mut().item_spacing.y = 0.0;
         let visible = ROWS.min(self.found.len()) as f32 * row_height;
         let top = self.selected as f32 * row_height;
-        ScrollArea::vertical().id_salt("picker rows").max_height(visible).min_scrolled_height(visible).show_rows(
-            ui,
-            row_height,
-            self.found.len(),
-            |ui, rows| {
+        ScrollArea::vertical()
+            .id_salt("picker rows")
+            .max_height(visible)
+            .min_scrolled_height(visible)
+            .show_rows(ui, row_height, self.found.len(), |ui, rows| {
                 let origin = ui.min_rect().top() - rows.start as f32 * row_height;
                 for row in rows {
                     if self.row_ui(ui, tokens, row, row_height) {
-                        *outcome = PickerOutcome::Chosen(self.items[self.found[row]].choice.clone());
+                        *outcome =
+                            PickerOutcome::Chosen(self.items[self.found[row]].choice.clone());
                     }
                 }
                 let selected = egui::Rect::from_min_size(
@@ -176,25 +195,32 @@ impl Picker {
                 if !ui.clip_rect().y_range().contains(selected.center().y) {
                     ui.scroll_to_rect(selected, None);
                 }
-            },
-        );
+            });
     }
 
     /// Draws a row; returns whether it was clicked.
     fn row_ui(&mut self, ui: &mut Ui, tokens: &Tokens, row: usize, height: f32) -> bool {
         let item = &self.items[self.found[row]];
-        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::click());
+        let (rect, response) =
+            ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::click());
         let is_selected = row == self.selected;
         response.widget_info(|| {
             egui::WidgetInfo::selected(egui::Role::ListBoxOption, true, is_selected, &item.label)
         });
         if is_selected || response.hovered() {
-            let fill = if is_selected { tokens.surface.selected } else { tokens.surface.hover };
-            ui.painter().rect_filled(rect, tokens.metrics.radius.control, fill);
+            let fill = if is_selected {
+                tokens.surface.selected
+            } else {
+                tokens.surface.hover
+            };
+            ui.painter()
+                .rect_filled(rect, tokens.metrics.radius.control, fill);
         }
         let inner = rect.shrink2(vec2(tokens.metrics.space.related, 0.0));
         let mut row_ui = ui.new_child(
-            egui::UiBuilder::new().max_rect(inner).layout(Layout::right_to_left(Align::Center)),
+            egui::UiBuilder::new()
+                .max_rect(inner)
+                .layout(Layout::right_to_left(Align::Center)),
         );
         let detail = RichText::new(&item.detail)
             .size(tokens.metrics.typ.secondary)
@@ -223,7 +249,11 @@ impl Picker {
 /// How well `query` matches `text`: all its letters occur in order; beginnings of words and runs count more.
 /// `None` where it does not match. Case and blanks in the query don't count.
 pub fn fuzzy_score(query: &str, text: &str) -> Option<i32> {
-    let wanted: Vec<char> = query.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect();
+    let wanted: Vec<char> = query
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .flat_map(char::to_lowercase)
+        .collect();
     let letters: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
     let at_word = |i: usize| i == 0 || !letters[i - 1].is_alphanumeric();
     // best[i]: the best score of the letters so far with the last of them at i.
@@ -233,8 +263,16 @@ pub fn fuzzy_score(query: &str, text: &str) -> Option<i32> {
         let mut next = vec![None; letters.len()];
         for (i, here) in letters.iter().enumerate() {
             if here == letter {
-                let bonus = if at_word(i) { 8 } else { 0 };
-                let in_run = (nth > 0 && i > 0).then(|| best[i - 1].map(|score| score + 6 + bonus)).flatten();
+                let bonus = if i == 0 {
+                    16
+                } else if at_word(i) {
+                    8
+                } else {
+                    0
+                };
+                let in_run = (nth > 0 && i > 0)
+                    .then(|| best[i - 1].map(|score| score + 6 + bonus))
+                    .flatten();
                 let jumped = reached.map(|score| score + 1 + bonus);
                 next[i] = in_run.max(jumped);
             }
@@ -257,14 +295,25 @@ mod tests {
     use super::fuzzy_score;
 
     fn best<'a>(query: &str, texts: &[&'a str]) -> Option<&'a str> {
-        texts.iter().filter_map(|t| Some((fuzzy_score(query, t)?, *t))).max_by_key(|(s, _)| *s).map(|(_, t)| t)
+        texts
+            .iter()
+            .filter_map(|t| Some((fuzzy_score(query, t)?, *t)))
+            .max_by_key(|(s, _)| *s)
+            .map(|(_, t)| t)
     }
 
     #[test]
     fn beginnings_of_words_and_runs_win() {
-        let titles = ["New thread", "Next hit", "Rename the thread…", "Theme: dark", "Find in thread"];
+        let titles = [
+            "New thread",
+            "Next hit",
+            "Rename the thread…",
+            "Theme: dark",
+            "Find in thread",
+        ];
         assert_eq!(best("nt", &titles), Some("New thread"));
         assert_eq!(best("dark", &titles), Some("Theme: dark"));
+        assert_eq!(best("the", &titles), Some("Theme: dark"));
         assert_eq!(best("find thr", &titles), Some("Find in thread"));
         assert_eq!(best("zzz", &titles), None);
         assert_eq!(fuzzy_score("", "anything"), Some(0));

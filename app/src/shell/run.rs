@@ -26,7 +26,9 @@ impl Shell {
             }
             Command::OpenFolder => self.open_dialog(ctx, DialogPurpose::OpenFolder),
             Command::AttachFile => self.open_dialog(ctx, DialogPurpose::Attach),
-            Command::ToggleSidePanel => self.window.shows_side_panel = !self.window.shows_side_panel,
+            Command::ToggleSidePanel => {
+                self.window.shows_side_panel = !self.window.shows_side_panel;
+            }
             Command::ShowThreads => {
                 self.window.shows_side_panel = true;
                 self.part = Part::SidePanel;
@@ -41,7 +43,11 @@ impl Shell {
             Command::ThemeSystem => self.set_theme("system"),
             Command::ThemeHighContrast => {
                 let is_light = self.tokens.mode == crate::theme::Mode::Light;
-                self.set_theme(if is_light { "light-high-contrast" } else { "dark-high-contrast" });
+                self.set_theme(if is_light {
+                    "light-high-contrast"
+                } else {
+                    "dark-high-contrast"
+                });
             }
             Command::ZoomIn => zoom(ctx, ctx.zoom_factor() * ZOOM_STEP),
             Command::ZoomOut => zoom(ctx, ctx.zoom_factor() / ZOOM_STEP),
@@ -66,17 +72,45 @@ impl Shell {
 
     /// Commands that concern the open thread.
     fn run_on_thread(&mut self, command: Command) {
-        let Some(id) = self.model.thread_id().cloned() else { return };
+        let Some(id) = self.model.thread_id().cloned() else {
+            return;
+        };
         match command {
             Command::Send => self.chat_send(),
             Command::Stop => self.send(Intent::Stop(id)),
             Command::RetryLast => self.retry_last(id),
             Command::EditLast => self.chat.edit_last(&self.model),
-            Command::CopyLastReply => self.copy_last_reply(),
+            Command::InspectLast => {
+                if let Some(message) = self.last_reply().map(|m| m.id().clone()) {
+                    self.send(Intent::Inspect {
+                        thread: id,
+                        message,
+                    });
+                }
+            }
+            Command::ShowLastReasoning => {
+                if let Some(message) = self.last_reply().map(|m| m.id().clone()) {
+                    self.send(Intent::ShowReasoning(id, message));
+                }
+            }
+            Command::CopyLastReply => {
+                self.clipboard = self
+                    .last_reply()
+                    .map(|message| message.content().to_owned());
+            }
             Command::CopyThread => self.copy_thread(),
             Command::ForkThread => {
-                let last_shared = self.model.thread.as_ref().and_then(|t| t.messages.last()).map(|m| m.seq());
-                self.send(Intent::Fork { thread: id, last_shared, resend: None });
+                let last_shared = self
+                    .model
+                    .thread
+                    .as_ref()
+                    .and_then(|t| t.messages.last())
+                    .map(|m| m.seq());
+                self.send(Intent::Fork {
+                    thread: id,
+                    last_shared,
+                    resend: None,
+                });
             }
             Command::RenameThread => self.begin_rename(id),
             Command::ArchiveThread => {
@@ -100,7 +134,12 @@ impl Shell {
     }
 
     fn retry_last(&mut self, thread: ThreadId) {
-        let messages = self.model.thread.as_ref().map(|t| t.messages.as_slice()).unwrap_or_default();
+        let messages = self
+            .model
+            .thread
+            .as_ref()
+            .map(|t| t.messages.as_slice())
+            .unwrap_or_default();
         let failed = messages.iter().rev().find(|m| {
             m.role() == Role::Assistant && matches!(m.status(), Status::Error | Status::Cancelled)
         });
@@ -109,21 +148,30 @@ impl Shell {
         }
     }
 
-    fn copy_last_reply(&mut self) {
-        let messages = self.model.thread.as_ref().map(|t| t.messages.as_slice()).unwrap_or_default();
-        let last = messages.iter().rev().find(|m| m.role() == Role::Assistant && !m.content().is_empty());
-        self.clipboard = last.map(|m| m.content().to_owned());
+    fn last_reply(&self) -> Option<&transcript::Message> {
+        let messages = self.model.thread.as_ref()?.messages.iter().rev();
+        messages
+            .map(|m| &**m)
+            .find(|m| m.role() == Role::Assistant && m.status() != Status::Deleted)
     }
 
     fn copy_thread(&mut self) {
-        let Some(thread) = &self.model.thread else { return };
+        let Some(thread) = &self.model.thread else {
+            return;
+        };
         self.clipboard = Some(crate::chat::thread_as_markdown(thread, &self.model.seats));
     }
 
     pub(super) fn delete_thread(&mut self, thread: ThreadId) {
-        let title = self.model.threads.iter().find(|t| t.id == thread).map(|t| t.title.clone());
+        let title = self
+            .model
+            .threads
+            .iter()
+            .find(|t| t.id == thread)
+            .map(|t| t.title.clone());
         self.send(Intent::DeleteThread(thread.clone()));
-        self.chat.offer_restore(thread, title.unwrap_or_default());
+        self.chat
+            .offer_restore(thread, title.as_deref().unwrap_or_default());
     }
 
     fn set_theme(&mut self, theme: &str) {
@@ -133,9 +181,15 @@ impl Shell {
     fn open_settings_file(&mut self, ctx: &egui::Context) {
         let path = self.model.settings_path.clone();
         if !path.exists()
-            && let Err(error) = host::write_atomically(&path, b"# Folkmoot settings. See the README for all keys.\n")
+            && let Err(error) = host::write_atomically(
+                &path,
+                b"# Folkmoot settings. See the README for all keys.\n",
+            )
         {
-            self.chat.warn(format!("The settings file could not be made: {error} ({})", path.display()));
+            self.chat.warn(format!(
+                "The settings file could not be made: {error} ({})",
+                path.display()
+            ));
             return;
         }
         ctx.open_url(egui::OpenUrl::new_tab(format!("file://{}", path.display())));
@@ -158,7 +212,9 @@ impl Shell {
         let step = if forward { 1 } else { parts.len() - 1 };
         self.part = parts[(here + step) % parts.len()];
         match self.part {
-            Part::SidePanel => ctx.memory_mut(|m| m.request_focus(crate::chat::thread_panel::filter_id())),
+            Part::SidePanel => {
+                ctx.memory_mut(|m| m.request_focus(crate::chat::thread_panel::filter_id()));
+            }
             Part::Thread => self.chat.focus_messages(ctx),
             Part::Composer => self.chat.focus_composer(),
         }
@@ -183,8 +239,17 @@ impl Shell {
             .iter()
             .map(|thread| Item {
                 choice: Choice::Thread(thread.id.clone()),
-                label: if thread.title.is_empty() { "New thread".to_owned() } else { thread.title.clone() },
-                detail: thread.updated_at.to_string().get(..10).unwrap_or_default().to_owned(),
+                label: if thread.title.is_empty() {
+                    "New thread".to_owned()
+                } else {
+                    thread.title.clone()
+                },
+                detail: thread
+                    .updated_at
+                    .to_string()
+                    .get(..10)
+                    .unwrap_or_default()
+                    .to_owned(),
             })
             .collect();
         Picker::new("Threads", "Switch to a thread", items)
@@ -196,12 +261,22 @@ impl Shell {
             label: "Whoever was addressed last".to_owned(),
             detail: String::new(),
         }];
-        items.extend(self.model.seats.iter().filter(|view| view.seat.enabled).map(|view| Item {
-            choice: Choice::Target(Some(view.seat.id.clone())),
-            label: view.seat.display_name.clone(),
-            detail: view.seat.model.clone(),
-        }));
-        Picker::new("Speaking to", "Who answers messages without a mention", items)
+        items.extend(
+            self.model
+                .seats
+                .iter()
+                .filter(|view| view.seat.enabled)
+                .map(|view| Item {
+                    choice: Choice::Target(Some(view.seat.id.clone())),
+                    label: view.seat.display_name.clone(),
+                    detail: view.seat.model.clone(),
+                }),
+        );
+        Picker::new(
+            "Speaking to",
+            "Who answers messages without a mention",
+            items,
+        )
     }
 
     pub(super) fn choose(&mut self, ctx: &egui::Context, choice: Choice) {

@@ -28,6 +28,8 @@ pub struct StartOptions {
     pub theme: Option<ThemeName>,
     /// Whether drawing is done by the processor.
     pub is_software_rendered: bool,
+    /// Whether the demo table greets a first run.
+    pub greets: bool,
 }
 
 impl StartOptions {
@@ -39,6 +41,7 @@ impl StartOptions {
             fonts: fonts::definitions(),
             theme: None,
             is_software_rendered: false,
+            greets: false,
         }
     }
 }
@@ -56,11 +59,17 @@ pub fn run(folder: Option<PathBuf>) -> Result<(), Failure> {
         ));
     }
     if let Some(folder) = folder.as_deref().filter(|f| !host::is_usable_folder(f)) {
-        return Err(Failure::usage(format!("folder can't be opened: {}", folder.display())));
+        return Err(Failure::usage(format!(
+            "folder can't be opened: {}",
+            folder.display()
+        )));
     }
     let folder = folder.map(|f| std::fs::canonicalize(&f).unwrap_or(f));
     let window = remembered_window(&home);
-    let host = Host::start(HostOptions { folder, ..HostOptions::new(home.clone()) })?;
+    let host = Host::start(HostOptions {
+        folder,
+        ..HostOptions::new(home.clone())
+    })?;
     let options = eframe::NativeOptions {
         viewport: viewport(&window),
         renderer: eframe::Renderer::Wgpu,
@@ -68,15 +77,22 @@ pub fn run(folder: Option<PathBuf>) -> Result<(), Failure> {
         persist_window: false,
         ..eframe::NativeOptions::default()
     };
-    let create = Box::new(move |cc: &eframe::CreationContext<'_>| -> Result<Box<dyn eframe::App>, _> {
-        let is_software_rendered = cc.wgpu_render_state.as_ref().is_some_and(|state| {
-            let info = state.adapter.get_info();
-            log::info!("drawing with {} by {:?}", info.name, info.backend);
-            info.device_type == wgpu::DeviceType::Cpu
-        });
-        let start = StartOptions { started, is_software_rendered, ..StartOptions::new(home) };
-        Ok(Box::new(Shell::new(&cc.egui_ctx, host, start)))
-    });
+    let create = Box::new(
+        move |cc: &eframe::CreationContext<'_>| -> Result<Box<dyn eframe::App>, _> {
+            let is_software_rendered = cc.wgpu_render_state.as_ref().is_some_and(|state| {
+                let info = state.adapter.get_info();
+                log::info!("drawing with {} by {:?}", info.name, info.backend);
+                info.device_type == wgpu::DeviceType::Cpu
+            });
+            let start = StartOptions {
+                started,
+                is_software_rendered,
+                greets: true,
+                ..StartOptions::new(home)
+            };
+            Ok(Box::new(Shell::new(&cc.egui_ctx, host, start)))
+        },
+    );
     eframe::run_native("folkmoot", options, create)
         .map_err(|error| Failure::failed(format!("the window could not be opened: {error}")))
 }
@@ -106,7 +122,8 @@ fn wgpu_options() -> eframe::egui_wgpu::WgpuConfiguration {
     let mut options = eframe::egui_wgpu::WgpuConfiguration::default();
     if let eframe::egui_wgpu::WgpuSetup::CreateNew(setup) = &mut options.wgpu_setup {
         let chosen = wgpu::Backends::from_env();
-        setup.instance_descriptor.backends = chosen.unwrap_or(wgpu::Backends::PRIMARY | wgpu::Backends::GL);
+        setup.instance_descriptor.backends =
+            chosen.unwrap_or(wgpu::Backends::PRIMARY | wgpu::Backends::GL);
     }
     options
 }

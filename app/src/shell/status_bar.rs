@@ -41,7 +41,11 @@ impl StatusBar<'_> {
         let mut action = None;
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = tokens.metrics.space.inside_card;
-            for endpoint in self.endpoints.iter().filter(|e| self.in_use.contains(&e.id)) {
+            for endpoint in self
+                .endpoints
+                .iter()
+                .filter(|e| self.in_use.contains(&e.id))
+            {
                 if pill_ui(ui, tokens, endpoint) {
                     action = Some(StatusBarAction::CheckEndpoints);
                 }
@@ -61,7 +65,11 @@ impl StatusBar<'_> {
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 ui.spacing_mut().item_spacing.x = tokens.metrics.space.inside_card;
-                let errors = self.notices.iter().filter(|n| n.severity == Severity::Error).count();
+                let errors = self
+                    .notices
+                    .iter()
+                    .filter(|n| n.severity == Severity::Error)
+                    .count();
                 let (text, color) = match (self.notices.len(), errors) {
                     (0, _) => (String::from("no notices"), tokens.text.secondary),
                     (1, 0) => (String::from("1 notice"), tokens.text.primary),
@@ -77,7 +85,9 @@ impl StatusBar<'_> {
                         .on_hover_text("No graphics card is used; everything works, only slower.");
                 }
                 if let Some(ms) = self.frame_ms {
-                    ui.label(small(&format!("{ms:.1} ms"), tokens).family(Families::default().tabular));
+                    ui.label(
+                        small(&format!("{ms:.1} ms"), tokens).family(Families::default().tabular),
+                    );
                 }
             });
         });
@@ -98,7 +108,11 @@ pub fn state_look(state: EndpointState, tokens: &Tokens) -> (Color32, char, &'st
 /// Draws an endpoint's pill; returns whether it was clicked.
 pub fn pill_ui(ui: &mut Ui, tokens: &Tokens, endpoint: &EndpointStatus) -> bool {
     let (color, icon, word) = state_look(endpoint.state, tokens);
-    let name = if endpoint.id == "rehearsal" { "demo table" } else { &endpoint.id };
+    let name = if endpoint.id == "rehearsal" {
+        "demo table"
+    } else {
+        &endpoint.id
+    };
     let response = ui
         .scope(|ui| {
             ui.spacing_mut().item_spacing.x = tokens.metrics.space.inside_chip;
@@ -108,19 +122,35 @@ pub fn pill_ui(ui: &mut Ui, tokens: &Tokens, endpoint: &EndpointStatus) -> bool 
         .response
         .interact(Sense::click());
     response.widget_info(|| {
-        egui::WidgetInfo::labeled(egui::Role::Button, true, format!("{name}: {word}. Check again"))
+        egui::WidgetInfo::labeled(
+            egui::Role::Button,
+            true,
+            format!("{name}: {word}. Check again"),
+        )
     });
-    let detail = if endpoint.detail.is_empty() { endpoint.url.clone() } else { endpoint.detail.clone() };
-    response.on_hover_text(format!("{detail}\nClick to check again.")).clicked()
+    let detail = if endpoint.detail.is_empty() {
+        endpoint.url.clone()
+    } else {
+        endpoint.detail.clone()
+    };
+    response
+        .on_hover_text(format!("{detail}\nClick to check again."))
+        .clicked()
 }
 
 fn small(text: &str, tokens: &Tokens) -> RichText {
-    RichText::new(text).size(tokens.metrics.typ.secondary).color(tokens.text.secondary)
+    RichText::new(text)
+        .size(tokens.metrics.typ.secondary)
+        .color(tokens.text.secondary)
 }
 
 fn link(ui: &mut Ui, text: RichText) -> bool {
     let name = text.text().to_owned();
-    let response = ui.add(egui::Button::new(text).frame(false).min_size(vec2(0.0, 0.0)));
+    let response = ui.add(
+        egui::Button::new(text)
+            .frame(false)
+            .min_size(vec2(0.0, 0.0)),
+    );
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &name));
     response.clicked()
 }

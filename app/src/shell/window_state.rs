@@ -37,10 +37,18 @@ impl WindowState {
     /// Reads what an earlier run left; what can't be understood is as on the first run.
     pub fn from_json(value: &serde_json::Value) -> Self {
         let mut state: Self = serde_json::from_value(value.clone()).unwrap_or_default();
-        let sane = |n: f32, low: f32, high: f32, fallback: f32| if n.is_finite() { n.clamp(low, high) } else { fallback };
+        let sane = |n: f32, low: f32, high: f32, fallback: f32| {
+            if n.is_finite() {
+                n.clamp(low, high)
+            } else {
+                fallback
+            }
+        };
         state.zoom = sane(state.zoom, 0.5, 3.0, 1.0);
         state.side_panel_width = sane(state.side_panel_width, 180.0, 480.0, 260.0);
-        state.size = state.size.filter(|[w, h]| w.is_finite() && h.is_finite() && *w >= 200.0 && *h >= 150.0);
+        state.size = state
+            .size
+            .filter(|[w, h]| w.is_finite() && h.is_finite() && *w >= 200.0 && *h >= 150.0);
         state
     }
 
@@ -56,10 +64,16 @@ mod tests {
 
     #[test]
     fn nonsense_of_an_earlier_run_does_no_harm() {
-        assert_eq!(WindowState::from_json(&serde_json::Value::Null), WindowState::default());
+        assert_eq!(
+            WindowState::from_json(&serde_json::Value::Null),
+            WindowState::default()
+        );
         let wild = serde_json::json!({"zoom": 900.0, "side_panel_width": -3.0, "size": [1.0, 1.0]});
         let state = WindowState::from_json(&wild);
-        assert_eq!((state.zoom, state.side_panel_width, state.size), (3.0, 180.0, None));
+        assert_eq!(
+            (state.zoom, state.side_panel_width, state.size),
+            (3.0, 180.0, None)
+        );
         assert_eq!(WindowState::from_json(&state.to_json()), state);
     }
 }

@@ -28,8 +28,12 @@ pub use message::{ContextView, ErrorView, MessageId, MessageRole, MessageStatus,
 use rows::RowKey;
 
 use super::{
-    fenwick::Fenwick, highlight::Highlighter, layout_cache::LayoutCache, markdown::Typography,
-    selection::Selection, virtual_list::{Position, VirtualList},
+    fenwick::Fenwick,
+    highlight::Highlighter,
+    layout_cache::LayoutCache,
+    markdown::Typography,
+    selection::{DocPos, Selection, Unit},
+    virtual_list::{Position, VirtualList},
 };
 use crate::theme::{Metrics, Tokens};
 
@@ -242,6 +246,29 @@ impl ThreadDoc {
         let row = first + self.content.entries[at].row_at_byte(byte);
         self.list.jump_to(row, true);
         true
+    }
+
+    /// Selects a part of a message's source text.
+    pub fn select(&mut self, id: &MessageId, range: std::ops::Range<usize>) {
+        if let Some(&text) = self.content.index.get(id) {
+            let start = DocPos {
+                text,
+                byte: range.start,
+            };
+            let end = DocPos {
+                text,
+                byte: range.end,
+            };
+            self.content.selection = Some(Selection::new(Unit::Grapheme, start, end));
+        }
+    }
+
+    /// Replaces a message's reasoning.
+    pub fn set_reasoning(&mut self, id: &MessageId, text: &str) {
+        if let Some(&at) = self.content.index.get(id) {
+            self.content.entries[at].set_reasoning(text);
+            self.reshape(at);
+        }
     }
 
     /// What has the keyboard focus when the messages have it.

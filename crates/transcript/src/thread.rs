@@ -467,7 +467,8 @@ impl Thread {
     }
 }
 
-/// A title from the first line of a message that has words in it, at most 60 characters, cut at a word.
+/// A title from the first line of a message that has words in it, without the mentions at its beginning, at
+/// most 60 characters, cut at a word.
 pub fn title_from(content: &str) -> String {
     let line = content
         .lines()
@@ -477,7 +478,7 @@ pub fn title_from(content: &str) -> String {
         })
         .find(|line| line.chars().any(char::is_alphanumeric))
         .unwrap_or_else(|| content.trim().lines().next().unwrap_or_default());
-    let clean: String = line
+    let clean: String = without_leading_mentions(line)
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
@@ -489,4 +490,31 @@ pub fn title_from(content: &str) -> String {
         .rfind(char::is_whitespace)
         .filter(|at| *at > cut.len() / 2);
     format!("{}…", cut[..at_word.unwrap_or(cut.len())].trim_end())
+}
+
+fn without_leading_mentions(line: &str) -> &str {
+    let mut rest = line;
+    while let Some(mention) = rest.strip_prefix('@') {
+        let end = mention.find(char::is_whitespace).unwrap_or(mention.len());
+        rest = mention[end..].trim_start_matches([' ', '\t', ',', ':']);
+    }
+    if rest.is_empty() { line } else { rest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::title_from;
+
+    #[test]
+    fn a_title_says_what_it_is_about() {
+        assert_eq!(title_from("@all @gpt What now?"), "What now?");
+        assert_eq!(title_from("@all"), "@all");
+        assert_eq!(title_from("\n## Heading\nmore"), "Heading");
+        assert_eq!(title_from("   "), "");
+        let long = title_from(&"word ".repeat(40));
+        assert!(
+            long.chars().count() <= 60 && long.ends_with("word…"),
+            "{long}"
+        );
+    }
 }

@@ -22,7 +22,7 @@ fn a_restart_finds_the_thread_the_draft_and_the_window_again() {
     assert_eq!(table.snapshot.current.draft, "half a thought");
     assert_eq!(table.snapshot.window["zoom"], 1.5);
     assert_eq!(table.snapshot.threads.len(), 1);
-    assert_eq!(table.snapshot.threads[0].title, "@ann hello");
+    assert_eq!(table.snapshot.threads[0].title, "hello");
 }
 
 #[test]
