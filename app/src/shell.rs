@@ -624,6 +624,9 @@ impl eframe::App for Shell {
     }
 
     fn on_exit(&mut self) {
+        if let Some(intent) = self.chat.unsaved_draft() {
+            self.send(intent);
+        }
         if let Some(host) = self.host.take() {
             host.shutdown();
         }

@@ -119,7 +119,7 @@ impl Composer {
         self.wants_caret_at_end = true;
     }
 
-    /// Whether there is nothing to send.
+    /// Whether there is no text to send.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }
@@ -252,7 +252,11 @@ impl Composer {
         self.popup_was_open = output.is_open;
         let response = &output.text_edit.response.response;
         response.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Message to the table")
+            egui::WidgetInfo::labeled(
+                egui::Role::MultilineTextInput,
+                true,
+                "Message to the table",
+            )
         });
         if response.changed() || output.accepted.is_some() {
             self.move_long_text_to_attachment();
@@ -439,7 +443,8 @@ impl Composer {
         context: &ComposerContext<'_>,
         actions: &mut Vec<ComposerAction>,
     ) {
-        let can_send = !self.is_blank() && context.blocked.is_none();
+        let is_empty = self.is_blank() && self.attachments.is_empty();
+        let can_send = !is_empty && context.blocked.is_none();
         let label = if context.is_generating {
             "Queue"
         } else {

@@ -19,6 +19,7 @@ use crate::shell::model::{Change, Model};
 use crate::theme::{Tokens, fonts::Families};
 use crate::widgets::icons::{self, icon_button};
 use crate::widgets::thread_doc::{ThreadAction, ThreadDoc};
+use crate::widgets::virtual_list::SCROLLBAR_WIDTH;
 
 /// How long the composer rests before the size of its prompt is asked for.
 const ESTIMATE_PAUSE: Duration = Duration::from_millis(120);
@@ -79,6 +80,8 @@ pub struct ChatView {
     inspection: Option<Inspection>,
     estimate_at: Option<Instant>,
     draft_at: Option<Instant>,
+    /// Saves the draft of the thread that was shown before.
+    left_draft: Option<Intent>,
     /// Replaces the message from this one on, in a fork, when it is sent.
     editing: Option<MessageId>,
 }
@@ -103,6 +106,7 @@ impl ChatView {
             inspection: None,
             estimate_at: None,
             draft_at: None,
+            left_draft: None,
             editing: None,
         }
     }
@@ -112,6 +116,7 @@ impl ChatView {
         let Some(thread) = &model.thread else { return };
         self.is_stale = true;
         if self.shown.as_ref() != Some(&thread.id) {
+            self.left_draft = self.unsaved_draft();
             self.shown = Some(thread.id.clone());
             self.composer = Composer::new(self.composer.mode);
             self.composer.set_text(thread.draft.clone());
@@ -121,6 +126,13 @@ impl ChatView {
             self.composer.focus();
         }
         self.estimate_at = Some(Instant::now());
+    }
+
+    /// Saves the draft that has not been saved yet, if there is one.
+    pub fn unsaved_draft(&mut self) -> Option<Intent> {
+        self.draft_at.take()?;
+        let thread = self.shown.clone().filter(|_| self.editing.is_none())?;
+        Some(Intent::SetDraft(thread, self.composer.text.clone()))
     }
 
     /// Names and colours of speakers may have changed.
@@ -632,13 +644,7 @@ impl ChatView {
         let Some(thread) = context.model.thread_id().cloned() else {
             return;
         };
-        let rect = ui.available_rect_before_wrap();
-        let wanted = doc.show(ui, tokens);
-        let below = doc.new_below();
-        if !doc.list().follows_tail() && latest_chip_ui(ui, tokens, rect, below) {
-            doc.follow_tail();
-        }
-        for action in wanted {
+        for action in doc.show(ui, tokens) {
             actions.extend(thread_action(&thread, action, context.model));
         }
     }
@@ -649,6 +655,7 @@ impl ChatView {
             return;
         };
         let now = Instant::now();
+        actions.extend(self.left_draft.take().map(intent));
         if self.estimate_at.take_if(|at| *at <= now).is_some() {
             actions.push(intent(Intent::EstimatePrompt {
                 thread: thread.clone(),
@@ -754,8 +761,9 @@ fn blocked(model: &Model) -> Option<&'static str> {
 
 /// Lays `content` out in the column that prose has.
 fn centred(ui: &mut Ui, content: impl FnOnce(&mut Ui)) {
-    let width = ui.available_width().min(COLUMN);
-    let side = ((ui.available_width() - width) / 2.0).floor();
+    let beside_scrollbar = ui.available_width() - SCROLLBAR_WIDTH;
+    let width = beside_scrollbar.min(COLUMN);
+    let side = ((beside_scrollbar - width) / 2.0).floor();
     ui.horizontal(|ui| {
         ui.add_space(side);
         ui.vertical(|ui| {
@@ -793,23 +801,6 @@ fn note_ui(ui: &mut Ui, tokens: &Tokens, note: &Note) -> NoteOutcome {
         });
     });
     outcome
-}
-
-/// Offers to jump to the end; returns whether it was clicked.
-fn latest_chip_ui(ui: &mut Ui, tokens: &Tokens, list: egui::Rect, below: usize) -> bool {
-    let text = match below {
-        0 => "Jump to latest".to_owned(),
-        1 => "1 new message below".to_owned(),
-        n => format!("{n} new messages below"),
-    };
-    let size = egui::vec2(180.0, tokens.metrics.size.hit_target_min);
-    let centre = egui::pos2(list.center().x, list.bottom() - size.y);
-    let rect = egui::Rect::from_center_size(centre, size);
-    let button = egui::Button::new(RichText::new(text).size(tokens.metrics.typ.secondary))
-        .fill(tokens.surface.overlay)
-        .stroke(egui::Stroke::new(1.0, tokens.border.strong))
-        .corner_radius(tokens.metrics.radius.card);
-    ui.put(rect, button).clicked()
 }
 
 fn thread_action(thread: &ThreadId, action: ThreadAction, model: &Model) -> Option<ChatAction> {

@@ -116,8 +116,15 @@ pub fn pill_ui(ui: &mut Ui, tokens: &Tokens, endpoint: &EndpointStatus) -> bool 
     let response = ui
         .scope(|ui| {
             ui.spacing_mut().item_spacing.x = tokens.metrics.space.inside_chip;
-            ui.add(egui::Label::new(icons::icon_text(icon, tokens).color(color)).selectable(false));
-            ui.add(egui::Label::new(small(&format!("{name}: {word}"), tokens)).selectable(false));
+            let icon = egui::Label::new(icons::icon_text(icon, tokens).color(color));
+            let text = egui::Label::new(small(&format!("{name}: {word}"), tokens));
+            let mut parts = [icon, text];
+            if ui.layout().prefer_right_to_left() {
+                parts.reverse();
+            }
+            for part in parts {
+                ui.add(part.selectable(false));
+            }
         })
         .response
         .interact(Sense::click());

@@ -101,6 +101,7 @@ fn visuals(tokens: &Tokens) -> Visuals {
     visuals.faint_bg_color = tokens.surface.hover;
     visuals.extreme_bg_color = tokens.surface.base;
     visuals.code_bg_color = control_fill;
+    visuals.text_edit_bg_color = Some(control_fill);
     visuals.warn_fg_color = tokens.state.warn;
     visuals.error_fg_color = tokens.state.error;
     visuals.window_corner_radius = card;
