@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use crate::completion::{Completion, Finish, StreamEvent, Usage};
 use crate::provider_report::ProviderReport;
 use crate::snippet::snippet;
+use crate::sse::BYTE_ORDER_MARK;
 use crate::think_tags::{Channel, ThinkTags};
 use crate::tool_calls::ToolCalls;
 use crate::wire::{Choice, Chunk, Delta, mend_surrogates};
@@ -123,7 +124,7 @@ impl Assembler {
         sink: &mut impl FnMut(StreamEvent),
     ) -> Result<Step, StreamFault> {
         let payload = payload
-            .strip_prefix(b"\xEF\xBB\xBF")
+            .strip_prefix(BYTE_ORDER_MARK)
             .unwrap_or(payload)
             .trim_ascii();
         if payload.starts_with(b"[DONE]") {

@@ -1,13 +1,18 @@
 //! Decodes the body of an answer, whatever it turns out to be: an event stream, one JSON document, or neither.
 
+use memchr::memrchr2;
+
 use crate::assembler::{Assembler, AssemblerOptions, Step, StreamFault};
 use crate::completion::{Completion, StreamEvent};
 use crate::provider_report::looks_like_html;
 use crate::snippet::snippet;
-use crate::sse::{MAX_EVENT_BYTES, SseEvent, SseReader};
+use crate::sse::{BYTE_ORDER_MARK, MAX_EVENT_BYTES, SseEvent, SseReader};
 
 /// Bytes that tell every kind of body apart: the longest name of an event stream's field and its colon.
 const TELLING_BYTES: usize = 6;
+
+/// A body that can't be told apart after this many bytes is white space without end.
+const MAX_UNTOLD_BYTES: usize = 1024 * 1024;
 
 /// Bytes of a body that is neither stream nor JSON that are read for the error message.
 const FOREIGN_BYTES: usize = 2048;
@@ -93,15 +98,15 @@ impl ReplyDecoder {
             Body::Unknown { start, declared } => {
                 start.extend_from_slice(bytes);
                 let Some(body) = Body::tell(start, *declared, false) else {
-                    // Blank lines keep a connection alive; they needn't be kept.
-                    if start.trim_ascii().is_empty() {
-                        start.clear();
+                    drop_blank_lines(start);
+                    if start.len() > MAX_UNTOLD_BYTES {
+                        return Err(StreamFault::TooLong);
                     }
                     return Ok(Progress::Waiting);
                 };
                 let start = std::mem::take(start);
                 self.body = body;
-                return self.push(&start, sink);
+                return self.push_start(&start, sink);
             }
             Body::Events(reader) => feed(reader, &mut self.assembler, &mut self.done, bytes, sink)?,
             Body::Json(text) => {
@@ -130,7 +135,7 @@ impl ReplyDecoder {
         {
             let start = std::mem::take(start);
             self.body = body;
-            self.push(&start, sink)?;
+            self.push_start(&start, sink)?;
         }
         match &mut self.body {
             Body::Unknown { .. } => {}
@@ -161,6 +166,19 @@ impl ReplyDecoder {
         self.assembler.is_finished()
     }
 
+    /// Takes the bytes that were held until they told the kind of the body. Only an event stream has a use for the mark
+    /// and the blank lines before it.
+    fn push_start(
+        &mut self,
+        start: &[u8],
+        sink: &mut impl FnMut(StreamEvent),
+    ) -> Result<Progress, StreamFault> {
+        match &self.body {
+            Body::Events(_) => self.push(start, sink),
+            _ => self.push(without_mark(start).trim_ascii_start(), sink),
+        }
+    }
+
     fn progress(&self) -> Progress {
         let begun = match &self.body {
             Body::Unknown { .. } => false,
@@ -179,10 +197,10 @@ impl ReplyDecoder {
 impl Body {
     /// Tells the kind of a body from its first bytes; `None` when there are too few. `all` says that no more come.
     fn tell(start: &[u8], declared: Declared, all: bool) -> Option<Body> {
-        let text = start
-            .strip_prefix(b"\xEF\xBB\xBF")
-            .unwrap_or(start)
-            .trim_ascii_start();
+        if !all && start.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(start) {
+            return None;
+        }
+        let text = without_mark(start).trim_ascii_start();
         let is_field = [&b"data"[..], b"event", b"id", b"retry", b""]
             .iter()
             .any(|name| {
@@ -198,6 +216,19 @@ impl Body {
             _ if text.len() >= TELLING_BYTES || all => Some(Body::Foreign(Vec::new())),
             _ => None,
         }
+    }
+}
+
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
+}
+
+/// Blank lines keep a connection alive while a request is queued; only the line end before the last line is kept of them.
+fn drop_blank_lines(start: &mut Vec<u8>) {
+    if without_mark(start).trim_ascii().is_empty()
+        && let Some(at) = memrchr2(b'\n', b'\r', start)
+    {
+        start.drain(..at);
     }
 }
 
@@ -249,7 +280,7 @@ fn take(
 }
 
 fn foreign(text: &[u8]) -> StreamFault {
-    let text = String::from_utf8_lossy(text);
+    let text = String::from_utf8_lossy(&text[..text.len().min(FOREIGN_BYTES)]);
     let snippet = if looks_like_html(&text) {
         crate::provider_report::ProviderReport::of_text(&text).message
     } else {

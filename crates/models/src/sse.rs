@@ -9,7 +9,8 @@ use memchr::{memchr, memchr2};
 /// The most bytes one line or one event may hold. An endpoint that never ends its line must not eat the memory.
 pub const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// U+FEFF in UTF-8, which may stand before the first line.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// One thing an event stream said. Borrowed from the reader or from the bytes it was fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -342,6 +342,35 @@ fn an_event_stream_under_another_name_is_read() {
 }
 
 #[test]
+fn blank_lines_and_a_byte_order_mark_before_any_body_change_nothing() {
+    let json = r#"{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}"#.to_owned();
+    for (content_type, body) in [
+        ("application/json", json.clone()),
+        ("text/event-stream", json),
+        ("text/event-stream", events(&[&content("a"), STOP])),
+        ("text/plain", events(&[&content("a"), STOP])),
+    ] {
+        for before in ["\u{FEFF}", "\n\r\n\r", "\u{FEFF}\n \n", " \t\n\n"] {
+            let body = format!("{before}{body}");
+            let (seen, outcome) =
+                read_as(content_type, &AssemblerOptions::default(), body.as_bytes());
+            assert_eq!(seen.content, "a", "{content_type} {body:?}");
+            assert!(outcome.is_ok(), "{content_type} {body:?}");
+        }
+    }
+    let page = format!(
+        "\u{FEFF}<!DOCTYPE html>{}<title>late</title>",
+        "x".repeat(3000)
+    );
+    let (_, outcome) = read_as(
+        "text/event-stream",
+        &AssemblerOptions::default(),
+        page.as_bytes(),
+    );
+    assert!(matches!(outcome, Err(StreamFault::NotAnEventStream { .. })));
+}
+
+#[test]
 fn a_web_page_or_plain_words_are_no_event_stream() {
     for (content_type, body, snippet) in [
         (
