@@ -100,20 +100,16 @@ impl Typography {
             () if style.secondary => tokens.text.secondary,
             () => tokens.text.primary,
         };
-        let line_if = |on: bool| {
-            if on {
-                Stroke::new(1.0, color)
-            } else {
-                Stroke::NONE
-            }
-        };
         TextFormat {
             font_id: FontId::new(size, family.clone()),
             line_height: Some(line),
             color,
             italics: style.emphasis,
-            underline: line_if(style.link),
-            strikethrough: line_if(style.strike),
+            strikethrough: if style.strike {
+                Stroke::new(1.0, color)
+            } else {
+                Stroke::NONE
+            },
             ..TextFormat::default()
         }
     }
