@@ -160,6 +160,9 @@ struct Clean {
 /// change what emphasis means.
 const GUARD: &str = ":";
 
+/// Space between code and what is beside it, in points.
+const CODE_SPACE: f32 = 2.0;
+
 impl Clean {
     fn new(source: &str, lines: &[Range<usize>]) -> Self {
         let mut text = String::from(GUARD);
@@ -313,14 +316,22 @@ impl Writer<'_> {
             return;
         }
         let source = self.clean.source_of(range.start)..self.clean.source_of(range.end);
-        if style.code && !style.literal {
-            let start = self.out.job.text.len();
+        let start = self.out.job.text.len();
+        let follows_code = self.out.code.last().is_some_and(|code| code.end == start);
+        let is_code = style.code && !style.literal;
+        if is_code {
             self.out.code.push(start..start + text.len());
         }
+        // Room for the rounded ends of what lies behind code.
+        let space = if is_code || follows_code {
+            CODE_SPACE
+        } else {
+            0.0
+        };
         self.out.map.push(text.len(), source);
         self.out
             .job
-            .append(text, 0.0, self.typography.format(style));
+            .append(text, space, self.typography.format(style));
     }
 }
 

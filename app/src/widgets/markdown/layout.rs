@@ -244,7 +244,7 @@ fn code_fills(
 ) -> Vec<Fill> {
     let height = typography.tokens.metrics.typ.code + 4.0;
     let fill = |rect: Rect| Fill {
-        rect: Rect::from_center_size(rect.center(), vec2(rect.width() + 4.0, height))
+        rect: Rect::from_center_size(rect.center(), vec2(rect.width() + 5.0, height))
             .translate(offset),
         color: typography.code_fill_raised,
         radius: typography.tokens.metrics.radius.control,
