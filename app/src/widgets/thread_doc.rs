@@ -5,6 +5,7 @@
 
 mod actions;
 mod entry;
+mod find;
 mod layout;
 mod message;
 mod paint;
@@ -24,6 +25,7 @@ use egui::{Id, Rect, Ui};
 
 pub use actions::ThreadAction;
 use entry::Entry;
+pub use find::{FindHit, Query};
 pub use message::{ContextView, ErrorView, MessageId, MessageRole, MessageStatus, MessageView};
 use rows::RowKey;
 
@@ -63,6 +65,8 @@ struct Content {
     typography: Option<Arc<Typography>>,
     theme_epoch: u64,
     selection: Option<Selection>,
+    /// Matches of it are marked.
+    query: Option<Query>,
     focused: Option<usize>,
     hovered: Option<usize>,
     /// Rows of the last frame.
@@ -90,6 +94,7 @@ impl ThreadDoc {
                 typography: None,
                 theme_epoch: 0,
                 selection: None,
+                query: None,
                 focused: None,
                 hovered: None,
                 rects: Vec::new(),

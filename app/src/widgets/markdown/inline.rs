@@ -100,20 +100,16 @@ impl Typography {
             () if style.secondary => tokens.text.secondary,
             () => tokens.text.primary,
         };
-        let line_if = |on: bool| {
-            if on {
-                Stroke::new(1.0, color)
-            } else {
-                Stroke::NONE
-            }
-        };
         TextFormat {
             font_id: FontId::new(size, family.clone()),
             line_height: Some(line),
             color,
             italics: style.emphasis,
-            underline: line_if(style.link),
-            strikethrough: line_if(style.strike),
+            strikethrough: if style.strike {
+                Stroke::new(1.0, color)
+            } else {
+                Stroke::NONE
+            },
             ..TextFormat::default()
         }
     }
@@ -163,6 +159,9 @@ struct Clean {
 /// Stands before the text so that nothing in it can be taken for the start of a block. Punctuation, so that it doesn't
 /// change what emphasis means.
 const GUARD: &str = ":";
+
+/// Space between code and what is beside it, in points.
+const CODE_SPACE: f32 = 2.0;
 
 impl Clean {
     fn new(source: &str, lines: &[Range<usize>]) -> Self {
@@ -317,14 +316,22 @@ impl Writer<'_> {
             return;
         }
         let source = self.clean.source_of(range.start)..self.clean.source_of(range.end);
-        if style.code && !style.literal {
-            let start = self.out.job.text.len();
+        let start = self.out.job.text.len();
+        let follows_code = self.out.code.last().is_some_and(|code| code.end == start);
+        let is_code = style.code && !style.literal;
+        if is_code {
             self.out.code.push(start..start + text.len());
         }
+        // Room for the rounded ends of what lies behind code.
+        let space = if is_code || follows_code {
+            CODE_SPACE
+        } else {
+            0.0
+        };
         self.out.map.push(text.len(), source);
         self.out
             .job
-            .append(text, 0.0, self.typography.format(style));
+            .append(text, space, self.typography.format(style));
     }
 }
 

@@ -152,7 +152,10 @@ impl BlockContext<'_> {
     /// Lays out inline text, and what lies behind its code spans.
     pub(super) fn piece(&self, text: InlineText, offset: Vec2, width: f32) -> (Piece, Vec<Fill>) {
         let galley = self.galley(text.job, width);
-        let fills = code_fills(self.typography, &galley, &text.code, offset);
+        let mut fills = code_fills(self.typography, &galley, &text.code, offset);
+        for (display, _) in &text.links {
+            fills.extend(underline(self, &galley, display, offset));
+        }
         let piece = Piece {
             galley,
             offset,
@@ -241,7 +244,7 @@ fn code_fills(
 ) -> Vec<Fill> {
     let height = typography.tokens.metrics.typ.code + 4.0;
     let fill = |rect: Rect| Fill {
-        rect: Rect::from_center_size(rect.center(), vec2(rect.width() + 4.0, height))
+        rect: Rect::from_center_size(rect.center(), vec2(rect.width() + 5.0, height))
             .translate(offset),
         color: typography.code_fill_raised,
         radius: typography.tokens.metrics.radius.control,
@@ -251,6 +254,27 @@ fn code_fills(
         .flat_map(|span| display_rects(galley, span))
         .map(fill)
         .collect()
+}
+
+/// The line under a link, close to its letters whatever the height of the line of text is.
+fn underline<'a>(
+    cx: &'a BlockContext<'_>,
+    galley: &Galley,
+    display: &Range<usize>,
+    offset: Vec2,
+) -> impl Iterator<Item = Fill> + 'a {
+    let (pixel, color) = (pixel(cx.ctx), cx.typography.tokens.accent);
+    let below_middle = cx.typography.tokens.metrics.typ.ui * 0.5;
+    display_rects(galley, display)
+        .into_iter()
+        .map(move |rect| Fill {
+            rect: Rect::from_min_size(
+                pos2(rect.left(), rect.center().y + below_middle) + offset,
+                vec2(rect.width(), pixel),
+            ),
+            color,
+            radius: 0.0,
+        })
 }
 
 /// The rectangles of displayed bytes, one for each row they are on.

@@ -220,6 +220,19 @@ impl RowPainter<'_> {
                 }
             }
         }
+        if let Some(query) = &self.content.query {
+            for piece in layout
+                .pieces
+                .iter()
+                .filter(|piece| piece.map.display_len() > 0)
+            {
+                let matches = query.find_all(piece.galley.text());
+                for rect in matches.flat_map(|found| display_rects(&piece.galley, &found)) {
+                    let rect = rect.translate((origin + piece.offset).to_vec2());
+                    painter.rect_filled(rect, 2.0, self.tokens().text.r#match);
+                }
+            }
+        }
         layout.paint_text(painter, origin);
     }
 
@@ -502,8 +515,13 @@ impl RowPainter<'_> {
 
     fn reasoning_line(&mut self, ui: &mut Ui) {
         let entry = self.entry();
-        let words = entry.reasoning.source().split_whitespace().count();
-        let label = format!("Reasoning  ·  {words} words");
+        let size = size_in_words(entry.reasoning.source().len());
+        let name = if entry.is_streaming() && entry.blocks().is_empty() {
+            "Thinking"
+        } else {
+            "Reasoning"
+        };
+        let label = format!("{name}  ·  {size}");
         let open = entry.reasoning_open;
         let icon = if open {
             icons::CARET_DOWN

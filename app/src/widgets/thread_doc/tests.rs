@@ -464,6 +464,46 @@ fn removing_a_message_keeps_the_others_and_the_picture() {
 }
 
 #[test]
+fn finding_goes_round_in_both_directions() {
+    let mut window = Window::with(many(50));
+    let query = Query::new("MESSAGE 1").unwrap();
+    let mut hits = Vec::new();
+    let mut hit = None;
+    for _ in 0..12 {
+        hit = window.doc.find_next(&query, hit.as_ref(), true);
+        hits.extend(hit.as_ref().map(|hit| hit.message.to_string()));
+    }
+    assert_eq!(hits[..3], ["m1", "m10", "m11"]);
+    assert_eq!(hits[11], "m1");
+    let back = window.doc.find_next(&query, hit.as_ref(), false).unwrap();
+    assert_eq!(&*back.message, "m19");
+    window.doc.mark_matches(Some(query));
+    assert!(window.doc.jump_to_hit(&back));
+    window.frame();
+    assert!(window.row_rect(19, RowKey::Block(0, 0)).is_some());
+    assert_eq!(
+        window
+            .doc
+            .find_next(&Query::new("nowhere").unwrap(), None, true),
+        None
+    );
+}
+
+#[test]
+fn what_is_opened_at_the_tail_opens_below_the_line_that_was_clicked() {
+    let mut window = Window::with(many(10).into_iter().chain([MessageView {
+        reasoning: "thought\n\n".repeat(60).into(),
+        ..seat("r", "the answer")
+    }]));
+    let line = window.row_rect(10, RowKey::Reasoning).unwrap();
+    let left = window.text_start(10, 0).x;
+    window.click(pos2(left + 40.0, line.center().y));
+    window.frame();
+    assert_eq!(window.row_rect(10, RowKey::Reasoning), Some(line));
+    assert!(window.row_rect(10, RowKey::ReasoningBlock(0)).is_some());
+}
+
+#[test]
 fn an_idle_thread_asks_for_no_frame() {
     let mut window = Window::with(many(30));
     window.doc.wait_for_colors();

@@ -4,6 +4,7 @@ use egui::{Id, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::{
     Content, ThreadAction,
+    entry::Entry,
     layout::Column,
     message::{MessageRole, MessageStatus},
 };
@@ -103,7 +104,7 @@ fn show_for(content: &mut Content, ui: &mut Ui, tokens: &Tokens, column: Column,
         if response.clicked() {
             let action = match button {
                 Button::Copy => {
-                    ui.ctx().copy_text(plain_text(content.entries[at].source()));
+                    ui.ctx().copy_text(text_of(&content.entries[at]));
                     ThreadAction::Copied(id.clone())
                 }
                 Button::CopyMarkdown => {
@@ -116,6 +117,14 @@ fn show_for(content: &mut Content, ui: &mut Ui, tokens: &Tokens, column: Column,
             };
             content.actions.push(action);
         }
+    }
+}
+
+/// What copying a message gives: its text, or the error when it has none.
+fn text_of(entry: &Entry) -> String {
+    match &entry.view.status {
+        MessageStatus::Failed(error) if entry.source().is_empty() => error.text.to_string(),
+        _ => plain_text(entry.source()),
     }
 }
 
@@ -136,7 +145,7 @@ fn paint_bar(ui: &Ui, tokens: &Tokens, role: MessageRole, bar: Rect, over_text: 
     ui.painter().rect_filled(bar, radius, surface);
 }
 
-fn buttons_of(entry: &super::entry::Entry) -> Vec<Button> {
+fn buttons_of(entry: &Entry) -> Vec<Button> {
     let streaming = matches!(entry.view.status, MessageStatus::Streaming { .. });
     let mut buttons = vec![Button::Copy, Button::CopyMarkdown];
     if entry.view.role == MessageRole::Seat && !streaming {

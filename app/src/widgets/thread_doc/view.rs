@@ -49,6 +49,10 @@ pub(super) fn show(doc: &mut ThreadDoc, ui: &mut Ui, tokens: &Arc<Tokens>) -> Ve
     let epoch = rows.content.theme_epoch;
     let output = doc.list.show(ui, id, tokens, epoch, &mut rows);
     doc.content.view = output.view;
+    // Rows that were split ahead of the view have moved the numbers of those in it.
+    for (rect, placed) in doc.content.rects.iter_mut().zip(doc.list.placed()) {
+        rect.0 = placed.row;
+    }
     output
         .response
         .widget_info(|| WidgetInfo::labeled(Role::List, true, "Messages"));
@@ -64,6 +68,8 @@ pub(super) fn show(doc: &mut ThreadDoc, ui: &mut Ui, tokens: &Arc<Tokens>) -> Ve
     pointer::handle(doc, ui, &output.response, column);
     handle_keys(doc, ui, output.response.has_focus());
     for at in std::mem::take(&mut doc.content.reshaped) {
+        // What was opened opens below the line that was clicked, which stays where it is.
+        doc.list.leave_tail();
         doc.reshape(at);
         ctx.request_repaint();
     }
@@ -144,11 +150,10 @@ fn copy(doc: &mut ThreadDoc, ui: &Ui) {
 fn focus_message(doc: &mut ThreadDoc, at: usize) {
     doc.content.focused = Some(at);
     let rows = doc.content.rows_of(at);
-    let visible = doc.content.rects.iter().any(|(row, rect)| {
-        rows.contains(row)
-            && rect.top() >= doc.content.view.top() - 1.0
-            && (rect.bottom() <= doc.content.view.bottom() || *row == rows.start)
-    });
+    let view = doc.content.view;
+    let top = doc.content.rects.iter().find(|(row, _)| *row == rows.start);
+    let visible = top
+        .is_some_and(|(_, rect)| rect.top() >= view.top() - 1.0 && rect.bottom() <= view.bottom());
     if !visible {
         doc.list.jump_to(rows.start, false);
     }
