@@ -1,7 +1,9 @@
 //! Serving a script from a command line.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io::{self, Write};
+use std::pin::pin;
+use std::task::Poll;
 
 use crate::script::Script;
 use crate::server::{Options, Rehearsal};
@@ -17,9 +19,14 @@ pub async fn serve_until(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let rehearsal = Rehearsal::start(script, options).await?;
+    let mut shutdown = pin!(shutdown);
+    // The first poll sets up what waits for a signal. A parent may send one as soon as it has read the line.
+    let is_over = poll_fn(|cx| Poll::Ready(shutdown.as_mut().poll(cx).is_ready())).await;
     writeln!(out, "rehearsal listening on {}", rehearsal.base_url())?;
     out.flush()?;
-    shutdown.await;
+    if !is_over {
+        shutdown.await;
+    }
     rehearsal.shutdown().await;
     Ok(())
 }

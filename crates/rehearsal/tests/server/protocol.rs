@@ -1,7 +1,6 @@
 //! HTTP as such, the record of what came, and the door for other processes.
 
 use crate::client::{Client, End, ask, chat, get, rehearse_step, request, soon};
-use futures_util::StreamExt;
 use rehearsal::{Options, Rehearsal, Script};
 use serde_json::json;
 
@@ -191,17 +190,16 @@ async fn a_real_client_reads_the_pieces_as_they_were_split() {
         .no_proxy()
         .build()
         .expect("a client");
-    let response = client
+    let mut response = client
         .post(format!("{}/chat/completions", rehearsal.base_url()))
         .body(chat("x").to_string())
         .send()
         .await
         .expect("a response");
-    let pieces: Vec<_> = response.bytes_stream().collect().await;
-    let pieces: Vec<_> = pieces
-        .into_iter()
-        .map(|piece| piece.expect("a piece"))
-        .collect();
+    let mut pieces = Vec::new();
+    while let Some(piece) = response.chunk().await.expect("a piece") {
+        pieces.push(piece);
+    }
     assert!(pieces.iter().all(|piece| piece.len() == 1));
     assert!(pieces.concat().ends_with(b"data: [DONE]\n\n"));
 }
