@@ -120,10 +120,9 @@ pub(super) fn resolve_error(thread: &ThreadId, message: &MessageId, model: &Mode
 }
 
 fn context_view(block: &ContextBlock) -> ContextView {
-    let size = super::size_label(block.content.len());
     let title = match block.range {
-        Some([first, last]) => format!("{}:{first}-{last}, {size}", block.path),
-        None => format!("{}, {size}", block.path),
+        Some([first, last]) => format!("{}:{first}-{last}", block.path),
+        None => block.path.clone(),
     };
     ContextView {
         title: title.into(),
