@@ -129,6 +129,11 @@ fn row<R>(ui: &mut Ui, label: &str, control: impl FnOnce(&mut Ui, egui::Id) -> R
     .inner
 }
 
+/// The width of a field: `wanted` where there is room.
+fn field_width(ui: &Ui, wanted: f32) -> f32 {
+    wanted.min(ui.available_width()).max(80.0)
+}
+
 /// A choice among words.
 fn choice(
     ui: &mut Ui,

@@ -653,12 +653,8 @@ impl Shell {
         self.warm_fonts(&ctx);
         self.save_window(&ctx);
         self.set_title(&ctx);
-        let causes = ctx
-            .repaint_causes()
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        self.performance.end_frame(causes);
+        self.performance
+            .end_frame(performance::causes(&ctx.repaint_causes()));
     }
 
     /// Starts the commands whose keys were pressed, unless an overlay wants the keys for itself.

@@ -6,7 +6,7 @@ use host::{EndpointStatus, Intent};
 use models::{EndpointKind, SecretString};
 use url::Url;
 
-use super::{SettingsContext, heading, row, secondary};
+use super::{SettingsContext, field_width, heading, row, secondary};
 use crate::shell::status_bar::state_look;
 use crate::theme::{Tokens, fonts::Families};
 use crate::widgets::icons::{self, icon_button};
@@ -62,7 +62,7 @@ impl EndpointsSection {
             .unwrap_or_else(|| current.to_owned());
         row(ui, "Subscription proxy", |ui, label| {
             let field = ui
-                .add(TextEdit::singleline(&mut text).desired_width(300.0))
+                .add(TextEdit::singleline(&mut text).desired_width(field_width(ui, 300.0)))
                 .labelled_by(label);
             if field.changed() {
                 self.sidecar_url = Some(text.clone());
@@ -90,7 +90,7 @@ impl EndpointsSection {
         intents: &mut Vec<Intent>,
     ) {
         let (color, icon, word) = state_look(endpoint.state, tokens);
-        ui.horizontal(|ui| {
+        ui.horizontal_wrapped(|ui| {
             ui.label(icons::icon_text(icon, tokens).color(color));
             ui.label(RichText::new(&endpoint.id).family(Families::default().medium));
             let models = match endpoint.models.len() {
@@ -157,7 +157,7 @@ impl EndpointsSection {
                 TextEdit::singleline(key)
                     .password(true)
                     .hint_text("Paste the key")
-                    .desired_width(300.0),
+                    .desired_width(field_width(ui, 300.0)),
             );
             field.widget_info(|| {
                 egui::WidgetInfo::labeled(egui::Role::TextInput, true, format!("Key for {id}"))
@@ -191,7 +191,7 @@ impl EndpointsSection {
             ui.add(
                 TextEdit::singleline(&mut self.new_id)
                     .hint_text("local")
-                    .desired_width(300.0),
+                    .desired_width(field_width(ui, 300.0)),
             )
             .labelled_by(label);
         });
@@ -200,7 +200,7 @@ impl EndpointsSection {
             ui.add(
                 TextEdit::singleline(&mut self.new_url)
                     .hint_text(hint)
-                    .desired_width(300.0),
+                    .desired_width(field_width(ui, 300.0)),
             )
             .labelled_by(label);
         });

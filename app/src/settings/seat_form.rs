@@ -5,7 +5,7 @@ use host::settings::{ParticipantSettings, SettingsEdit};
 use host::{Intent, SeatOverride, SeatView};
 
 use super::endpoint_form::check_name;
-use super::{SettingsContext, choice, heading, row, secondary};
+use super::{SettingsContext, choice, field_width, heading, row, secondary};
 use crate::theme::{Tokens, fonts::Families};
 use crate::widgets::icons::{self, icon_button};
 
@@ -61,7 +61,7 @@ impl SeatsSection {
         intents: &mut Vec<Intent>,
     ) {
         let seat = &view.seat;
-        ui.horizontal(|ui| {
+        ui.horizontal_wrapped(|ui| {
             let color = crate::chat::color_of(context.seats, place, tokens);
             ui.label(
                 RichText::new(&seat.display_name)
@@ -138,7 +138,7 @@ impl SeatsSection {
                 ui.add(
                     TextEdit::singleline(&mut form.id)
                         .hint_text("claude")
-                        .desired_width(300.0),
+                        .desired_width(field_width(ui, 300.0)),
                 )
                 .labelled_by(label);
             });
@@ -147,7 +147,7 @@ impl SeatsSection {
             ui.add(
                 TextEdit::singleline(&mut form.display_name)
                     .hint_text("Claude")
-                    .desired_width(300.0),
+                    .desired_width(field_width(ui, 300.0)),
             )
             .labelled_by(label);
         });
@@ -163,7 +163,7 @@ impl SeatsSection {
             ui.add(
                 TextEdit::multiline(&mut form.system_prompt)
                     .desired_rows(3)
-                    .desired_width(400.0),
+                    .desired_width(field_width(ui, 400.0)),
             )
             .labelled_by(label);
         });
@@ -171,7 +171,7 @@ impl SeatsSection {
             let mut color = form.color.clone().unwrap_or_default();
             let field = TextEdit::singleline(&mut color)
                 .hint_text("#D97706, or empty for the theme's")
-                .desired_width(300.0);
+                .desired_width(field_width(ui, 300.0));
             if ui.add(field).labelled_by(label).changed() {
                 form.color = Some(color).filter(|c| !c.is_empty());
             }
@@ -272,7 +272,7 @@ fn endpoint_choice_ui(ui: &mut Ui, context: &SettingsContext<'_>, form: &mut Par
 
 fn model_choice_ui(ui: &mut Ui, context: &SettingsContext<'_>, form: &mut ParticipantSettings) {
     row(ui, "Model", |ui, label| {
-        ui.add(TextEdit::singleline(&mut form.model).desired_width(220.0))
+        ui.add(TextEdit::singleline(&mut form.model).desired_width(field_width(ui, 220.0)))
             .labelled_by(label);
         let endpoint = context.endpoints.iter().find(|e| e.id == form.endpoint);
         let models: Vec<(&str, &str)> = endpoint

@@ -178,3 +178,21 @@ pub fn resident_bytes() -> Option<u64> {
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024)
 }
+
+/// Why a frame was drawn, each cause once: its reason, else the place in the source that asked for it.
+pub fn causes(asked: &[egui::RepaintCause]) -> Vec<String> {
+    let mut causes: Vec<String> = Vec::new();
+    for cause in asked {
+        let place = std::path::Path::new(cause.file);
+        let name = place.file_name().unwrap_or_default().to_string_lossy();
+        let text = if cause.reason.is_empty() {
+            format!("{name}:{}", cause.line)
+        } else {
+            cause.reason.to_string()
+        };
+        if !causes.contains(&text) {
+            causes.push(text);
+        }
+    }
+    causes
+}
