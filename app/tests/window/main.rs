@@ -1,0 +1,15 @@
+//! The window as a person uses it: a real window over a real host, which speaks HTTP to a scripted model server.
+
+mod composing;
+mod idling;
+mod keyboard;
+mod mentions;
+mod palette;
+mod pictures;
+mod retrying;
+mod sending;
+mod settings;
+mod stopping;
+mod table;
+mod threads;
+mod window;
