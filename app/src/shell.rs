@@ -71,6 +71,8 @@ pub struct Shell {
     saved_window: WindowState,
     tiles: egui_tiles::Tree<Pane>,
     chat: ChatView,
+    /// What the person wants in the thread, until the frame's tiles are drawn.
+    chat_actions: Vec<ChatAction>,
     settings: SettingsView,
     thread_panel: ThreadPanel,
     notices: Notices,
@@ -134,6 +136,7 @@ impl Shell {
             saved_window: WindowState::default(),
             tiles: default_tiles(),
             chat: ChatView::new(),
+            chat_actions: Vec::new(),
             settings: SettingsView::default(),
             thread_panel: ThreadPanel::default(),
             notices: Notices::default(),
@@ -435,6 +438,10 @@ impl Shell {
         let mut behavior = TileBehavior { shell: self };
         tiles.ui(&mut behavior, ui);
         self.tiles = tiles;
+        // They may change the tiles, so they wait until those are back.
+        for action in std::mem::take(&mut self.chat_actions) {
+            self.chat_action(ui.ctx(), action);
+        }
     }
 
     fn pane_ui(&mut self, ui: &mut Ui, pane: Pane) {
@@ -444,10 +451,7 @@ impl Shell {
                     model: &self.model,
                     keymap: &self.keymap,
                 };
-                let actions = self.chat.chat_ui(ui, &self.tokens, &context);
-                for action in actions {
-                    self.chat_action(ui.ctx(), action);
-                }
+                self.chat_actions = self.chat.chat_ui(ui, &self.tokens, &context);
             }
             Pane::Settings => {
                 let context = SettingsContext {

@@ -207,7 +207,10 @@ impl Composer {
         actions: &mut Vec<ComposerAction>,
     ) {
         let id = Self::field_id();
-        if std::mem::take(&mut self.wants_focus) {
+        // Esc stops a turn or closes something; it doesn't take the caret away.
+        let is_escaped = ui.memory(|m| m.had_focus_last_frame(id) && !m.has_focus(id))
+            && ui.input(|i| i.raw.events.iter().any(is_escape));
+        if std::mem::take(&mut self.wants_focus) || is_escaped {
             ui.memory_mut(|memory| memory.request_focus(id));
         }
         if std::mem::take(&mut self.wants_caret_at_end) {
@@ -252,11 +255,7 @@ impl Composer {
         self.popup_was_open = output.is_open;
         let response = &output.text_edit.response.response;
         response.widget_info(|| {
-            egui::WidgetInfo::labeled(
-                egui::Role::MultilineTextInput,
-                true,
-                "Message to the table",
-            )
+            egui::WidgetInfo::labeled(egui::Role::MultilineTextInput, true, "Message to the table")
         });
         if response.changed() || output.accepted.is_some() {
             self.move_long_text_to_attachment();
@@ -664,6 +663,17 @@ fn take_key(input: &mut egui::InputState, key: Key) -> bool {
         !is_it
     });
     found
+}
+
+fn is_escape(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Key {
+            key: Key::Escape,
+            pressed: true,
+            ..
+        }
+    )
 }
 
 /// The colour of the seat at a place of the table.

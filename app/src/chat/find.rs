@@ -108,7 +108,8 @@ impl Find {
 
     fn field_ui(&mut self, ui: &mut Ui, tokens: &Tokens) -> Option<FindAction> {
         let id = Id::unique("find in thread");
-        let has_focus = ui.memory(|m| m.has_focus(id));
+        // Esc has taken the focus away by now.
+        let has_focus = ui.memory(|m| m.has_focus(id) || m.had_focus_last_frame(id));
         let mut action = None;
         if has_focus {
             ui.input_mut(|i| {

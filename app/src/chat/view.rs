@@ -82,6 +82,8 @@ pub struct ChatView {
     draft_at: Option<Instant>,
     /// Saves the draft of the thread that was shown before.
     left_draft: Option<Intent>,
+    /// Height of the composer and the lines above it, in points.
+    composer_height: f32,
     /// Replaces the message from this one on, in a fork, when it is sent.
     editing: Option<MessageId>,
 }
@@ -107,6 +109,7 @@ impl ChatView {
             estimate_at: None,
             draft_at: None,
             left_draft: None,
+            composer_height: 0.0,
             editing: None,
         }
     }
@@ -116,11 +119,12 @@ impl ChatView {
         let Some(thread) = &model.thread else { return };
         self.is_stale = true;
         if self.shown.as_ref() != Some(&thread.id) {
-            self.left_draft = self.unsaved_draft();
+            let unsaved = self.unsaved_draft();
+            self.left_draft = unsaved.or(self.left_draft.take());
             self.shown = Some(thread.id.clone());
             self.composer = Composer::new(self.composer.mode);
             self.composer.set_text(thread.draft.clone());
-            self.notes.clear();
+            self.notes.retain(|note| note.restore.is_some());
             self.editing = None;
             self.find = Find::default();
             self.composer.focus();
@@ -310,6 +314,10 @@ impl ChatView {
         if self.composer.is_blank() && self.composer.attachments.is_empty() {
             return None;
         }
+        if let Some(reason) = blocked(model) {
+            self.warn(format!("{reason}."));
+            return None;
+        }
         let thread = model.thread_id()?.clone();
         let (text, context_blocks) = self.composer.take();
         self.draft_at = Some(Instant::now());
@@ -364,13 +372,19 @@ impl ChatView {
                     .fill(tokens.surface.base)
                     .inner_margin(Margin::symmetric(16, 8)),
             );
-        bottom.show(ui, |ui| {
+        let bottom = bottom.show(ui, |ui| {
             centred(ui, |ui| {
                 self.notes_ui(ui, tokens, context.model, &mut actions);
                 self.queue_ui(ui, tokens, context.model, &mut actions);
                 self.composer_ui(ui, tokens, context, full_height, &mut actions);
             });
         });
+        // A panel is placed by the height that it had before.
+        let height = bottom.response.rect.height();
+        if (height - self.composer_height).abs() > 0.5 {
+            self.composer_height = height;
+            ui.ctx().request_discard("the composer's height changed");
+        }
         self.messages_ui(ui, tokens, context, &mut actions);
         self.timed_work(ui.ctx(), context.model, &mut actions);
         actions
@@ -676,15 +690,15 @@ impl ChatView {
         let Some(inspection) = &self.inspection else {
             return;
         };
+        let mut is_closed = false;
         let modal = egui::Modal::new(Id::unique("inspection")).show(ctx, |ui| {
             let size = ctx.content_rect().size() * 0.8;
             ui.set_width(size.x.min(900.0));
             ui.horizontal(|ui| {
                 ui.heading("What the model saw");
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    icon_button(ui, tokens, icons::X, "Close", None).clicked()
-                })
-                .inner
+                    is_closed = icon_button(ui, tokens, icons::X, "Close", None).clicked();
+                });
             });
             let families = Families::default();
             let row_height = tokens.metrics.typ.code * tokens.metrics.typ.code_line_height;
@@ -703,7 +717,7 @@ impl ChatView {
                     }
                 });
         });
-        if modal.should_close() {
+        if modal.should_close() || is_closed {
             self.inspection = None;
         }
     }

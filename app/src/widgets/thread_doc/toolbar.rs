@@ -148,7 +148,9 @@ fn paint_bar(ui: &Ui, tokens: &Tokens, role: MessageRole, bar: Rect, over_text: 
 fn buttons_of(entry: &Entry) -> Vec<Button> {
     let streaming = matches!(entry.view.status, MessageStatus::Streaming { .. });
     let mut buttons = vec![Button::Copy, Button::CopyMarkdown];
-    if entry.view.role == MessageRole::Seat && !streaming {
+    // A reply that is whole stands; asking once more is a new message.
+    let is_whole = entry.view.status == MessageStatus::Complete;
+    if entry.view.role == MessageRole::Seat && !streaming && !is_whole {
         buttons.push(Button::Retry);
     }
     if !streaming {

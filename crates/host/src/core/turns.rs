@@ -200,7 +200,10 @@ impl Core {
         }
         self.list_thread(id);
         match durability {
-            Durability::Now => self.commit(),
+            Durability::Now => {
+                self.commit();
+                self.publish_threads();
+            }
             Durability::Later => self.save_later(),
         }
     }
