@@ -31,6 +31,26 @@ fn the_popup_completes_a_mention_and_enter_then_sends() {
 }
 
 #[test]
+fn enter_sends_also_when_it_comes_in_one_frame_with_the_rest_of_the_text() {
+    let table = Table::set(SHORT_ANSWERS);
+    let mut window = Window::open(table.home());
+    window.type_text("@bob");
+    window.until_seen("@bob  Bob");
+    let enter = egui::Event::Key {
+        key: Key::Enter,
+        physical_key: None,
+        pressed: true,
+        repeat: false,
+        modifiers: egui::Modifiers::NONE,
+    };
+    let rest = egui::Event::Text(" there".to_owned());
+    window.harness.input_mut().events.extend([rest, enter]);
+    window.harness.step();
+    window.until_answered("Bob's answer.");
+    assert_eq!(window.messages()[0].text, "@bob there");
+}
+
+#[test]
 fn escape_closes_the_popup_and_keeps_the_text() {
     let table = Table::set(SHORT_ANSWERS);
     let mut window = Window::open(table.home());

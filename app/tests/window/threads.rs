@@ -184,3 +184,32 @@ fn a_second_window_on_the_same_data_says_that_it_saves_nothing() {
     assert!(!again.sees("not saved"));
     assert_eq!(again.threads().len(), 2);
 }
+
+#[test]
+fn the_side_panel_keeps_its_width_and_whether_it_is_seen() {
+    let table = Table::set(SHORT_ANSWERS);
+    let width = |w: &Window| {
+        let field = w.control(Role::TextInput, "Filter threads");
+        field.rect().width().round()
+    };
+    let mut window = Window::open(table.home());
+    let first = width(&window);
+    let edge = window
+        .control(Role::Splitter, "Resize panel")
+        .rect()
+        .center();
+    window.harness.hover_at(edge);
+    window.harness.drag_at(edge);
+    window.harness.hover_at(edge + egui::vec2(60.0, 0.0));
+    window.harness.drop_at(edge + egui::vec2(60.0, 0.0));
+    window.settle();
+    assert_eq!(width(&window), first + 60.0);
+    window.close();
+    let mut window = Window::open(table.home());
+    assert_eq!(width(&window), first + 60.0);
+    window.press_with(CTRL, Key::B);
+    assert!(!window.has(Role::TextInput, "Filter threads"));
+    window.close();
+    let window = Window::open(table.home());
+    assert!(!window.has(Role::TextInput, "Filter threads"));
+}
