@@ -278,7 +278,6 @@ impl Shell {
             }
             self.tokens = Arc::new(tokens);
             crate::theme::apply(ctx, &self.tokens);
-            self.chat.theme_changed();
         }
     }
 
@@ -299,7 +298,8 @@ impl Shell {
                     .inner_margin(Margin::symmetric(8, 8)),
             )
             .show(ui, |ui| self.rail_ui(ui));
-        if self.window.shows_side_panel {
+        // The first frame decides how wide it is, so it waits until the last run's width is known.
+        if self.window.shows_side_panel && self.model.is_ready {
             let size = &tokens.metrics.size;
             let panel = Panel::left("side panel")
                 .resizable(true)

@@ -1,6 +1,6 @@
 //! The status bar: how the endpoints are, what is wrong, and what the renderer is.
 
-use egui::{Align, Color32, Layout, RichText, Sense, Ui, vec2};
+use egui::{Align, Color32, Layout, RichText, Sense, Ui};
 use host::{EndpointState, EndpointStatus, HostNotice, Severity};
 
 use crate::theme::{Tokens, fonts::Families};
@@ -153,11 +153,7 @@ fn small(text: &str, tokens: &Tokens) -> RichText {
 
 fn link(ui: &mut Ui, text: RichText) -> bool {
     let name = text.text().to_owned();
-    let response = ui.add(
-        egui::Button::new(text)
-            .frame(false)
-            .min_size(vec2(0.0, 0.0)),
-    );
+    let response = ui.add(egui::Button::new(text).frame(false).small());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &name));
     response.clicked()
 }
