@@ -220,6 +220,8 @@ impl Composer {
             self.take_keys(ui, id, actions);
             self.take_large_pastes(ui, actions);
         }
+        // An open popup takes Enter, also where the same frame brings text that closes it.
+        let enter_for_popup = self.popup_was_open && ui.input(|i| i.events.iter().any(is_enter));
         let seats: Vec<Seat> = context.seats.iter().map(|view| view.seat.clone()).collect();
         let job = self.layout_job(tokens, context.seats, &seats);
         let mut layouter = |ui: &Ui, text: &dyn TextBuffer, wrap_width: f32| -> Arc<Galley> {
@@ -253,6 +255,9 @@ impl Composer {
             })
             .inner;
         self.popup_was_open = output.is_open;
+        if enter_for_popup && output.accepted.is_none() && !self.is_composing {
+            actions.push(ComposerAction::Send);
+        }
         let response = &output.text_edit.response.response;
         response.widget_info(|| {
             egui::WidgetInfo::labeled(egui::Role::MultilineTextInput, true, "Message to the table")
@@ -663,6 +668,10 @@ fn take_key(input: &mut egui::InputState, key: Key) -> bool {
         !is_it
     });
     found
+}
+
+fn is_enter(event: &Event) -> bool {
+    matches!(event, Event::Key { key: Key::Enter, pressed: true, modifiers, .. } if modifiers.is_none())
 }
 
 fn is_escape(event: &Event) -> bool {
