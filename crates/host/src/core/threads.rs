@@ -64,20 +64,33 @@ impl Core {
                     }
                     self.threads
                         .insert(id.clone(), LiveThread::new(thread, true));
+                    self.current = id;
                 }
-                Err(StoreError::NotFound(_)) => {}
+                Err(StoreError::NotFound(_)) => self.move_plans(&id),
                 Err(error) => {
                     self.notice(
                         Severity::Error,
                         format!("The last thread could not be opened: {error}"),
                         true,
                     );
+                    self.current = id;
                 }
             }
-            self.current = id;
         }
         self.ensure_current();
         self.state.current_thread = Some(self.current.clone());
+    }
+
+    /// Takes draft and target of a thread that isn't there over to the open one. Its id stays free, because the
+    /// thread may lie in the bin and come back.
+    fn move_plans(&mut self, from: &ThreadId) {
+        if let Some(draft) = self.state.drafts.remove(from.as_str()) {
+            self.state.drafts.insert(self.current.to_string(), draft);
+        }
+        if let Some(target) = self.state.default_targets.remove(from.as_str()) {
+            let to = self.current.to_string();
+            self.state.default_targets.insert(to, target);
+        }
     }
 
     /// Makes sure that the open thread exists in memory.
