@@ -9,16 +9,18 @@ use std::time::{Duration, Instant};
 
 use conversation::SendMode;
 use host::{
-    Channel, EndpointState, Event, Events, Host, HostHandle, HostOptions, Intent, SeatView,
-    SendMessage,
+    Channel, EndpointState, EndpointStatus, Event, Events, Host, HostHandle, HostOptions, Intent,
+    SeatView, SendMessage,
 };
 use serde_json::json;
 use transcript::{ContextBlock, Message, MessageId, Role, SeatId, Status, ThreadId};
 
 use super::{AskArgs, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Failure, home, read_stdin};
 
-/// Longest wait for the endpoints to say what they offer.
+/// Longest wait for the endpoints to say what they offer, where the seats follow from it.
 const ENDPOINTS_TIMEOUT: Duration = Duration::from_secs(15);
+/// Longest wait for the same, where the seats are known.
+const LISTS_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often Ctrl+C is looked for.
 const POLL: Duration = Duration::from_millis(100);
 /// How long a stopped turn may take to settle.
@@ -44,6 +46,7 @@ pub(super) fn run(args: &AskArgs) -> Result<u8, Failure> {
         None => std::env::current_dir().ok(),
     };
     let blocks = attachments(folder.as_deref(), &args.file)?;
+    let interrupted = watch_for_interrupt()?;
     let host = Host::start(HostOptions {
         folder,
         ..HostOptions::new(home()?)
@@ -53,8 +56,12 @@ pub(super) fn run(args: &AskArgs) -> Result<u8, Failure> {
     if args.accept_terms_notice {
         handle.send(Intent::DismissTermsNotice)?;
     }
-    let mut asking = Asking::new(args.json, &handle, &events);
+    let mut asking = Asking::new(args.json, &handle, &events, interrupted);
     let seats = asking.wait_for_seats()?;
+    if asking.interrupted.load(Ordering::SeqCst) {
+        host.shutdown();
+        return Ok(EXIT_INTERRUPTED);
+    }
     let targets = targets(&args.to, &seats)?;
     if let Some(thread) = &args.thread {
         asking.open_thread(&ThreadId::from(thread.as_str()))?;
@@ -132,6 +139,21 @@ fn targets(to: &[String], seats: &[SeatView]) -> Result<Option<Vec<SeatId>>, Fai
     Ok(Some(chosen))
 }
 
+/// How long the endpoints may take, from the start on. Seats of the settings wait for their own endpoints only, and
+/// not for long: all that the list of models adds to them is how much they can read.
+fn patience_with(seats: &[SeatView], endpoints: &[EndpointStatus]) -> Duration {
+    let are_configured = !seats.is_empty() && seats.iter().all(|view| !view.is_derived);
+    let is_awaited = |endpoint: &EndpointStatus| {
+        let is_used = |view: &SeatView| view.seat.enabled && view.seat.endpoint == endpoint.id;
+        endpoint.state == EndpointState::Checking && (!are_configured || seats.iter().any(is_used))
+    };
+    match endpoints.iter().any(is_awaited) {
+        false => Duration::ZERO,
+        true if are_configured => LISTS_TIMEOUT,
+        true => ENDPOINTS_TIMEOUT,
+    }
+}
+
 struct Asking<'a> {
     json: bool,
     handle: &'a HostHandle,
@@ -144,9 +166,12 @@ struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    fn new(json: bool, handle: &'a HostHandle, events: &'a Events) -> Self {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        watch_for_interrupt(Arc::clone(&interrupted));
+    fn new(
+        json: bool,
+        handle: &'a HostHandle,
+        events: &'a Events,
+        interrupted: Arc<AtomicBool>,
+    ) -> Self {
         Self {
             json,
             handle,
@@ -158,20 +183,17 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Waits until every endpoint has answered or failed; warns of what a person should know.
+    /// Waits until it is known who sits at the table; warns of what a person should know.
     fn wait_for_seats(&mut self) -> Result<Vec<SeatView>, Failure> {
         self.handle.send(Intent::Ready)?;
-        let deadline = Instant::now() + ENDPOINTS_TIMEOUT;
-        let mut seats = Arc::new(Vec::new());
-        let mut is_checking = true;
-        while is_checking && Instant::now() < deadline && !self.interrupted.load(Ordering::SeqCst) {
-            let checking = |list: &[host::EndpointStatus]| {
-                list.iter().any(|e| e.state == EndpointState::Checking)
-            };
+        let began = Instant::now();
+        let mut patience = ENDPOINTS_TIMEOUT;
+        let mut seats: Arc<Vec<SeatView>> = Arc::default();
+        while began.elapsed() < patience && !self.interrupted.load(Ordering::SeqCst) {
             match self.events.recv_timeout(POLL) {
                 Some(Event::Snapshot(snapshot)) => {
-                    is_checking = checking(&snapshot.endpoints);
                     seats = Arc::clone(&snapshot.seats);
+                    patience = patience_with(&seats, &snapshot.endpoints);
                     for problem in &snapshot.settings_problems {
                         self.warn(&problem.to_string());
                     }
@@ -179,7 +201,7 @@ impl<'a> Asking<'a> {
                         self.warn(&format!("this conversation will not be saved: {reason}"));
                     }
                 }
-                Some(Event::Endpoints(endpoints)) => is_checking = checking(&endpoints),
+                Some(Event::Endpoints(endpoints)) => patience = patience_with(&seats, &endpoints),
                 Some(Event::Seats(now)) => seats = now,
                 _ => {}
             }
@@ -249,10 +271,18 @@ impl<'a> Asking<'a> {
                     self.warn(&format!("{} asks to wait {wait_secs} s", self.name(&seat)));
                 }
                 Event::SendRefused { reason, .. } => {
+                    let reason = if reason == host::TERMS_REASON {
+                        TERMS.to_owned()
+                    } else {
+                        reason
+                    };
                     self.line(&json!({"type": "done", "ok": false}));
                     return Err(Failure::usage(reason));
                 }
-                Event::TermsNotice(true) => return Err(Failure::usage(TERMS)),
+                Event::Resync => {
+                    let why = "output was read too slowly, so some of it was lost; see `folkmoot thread show`";
+                    return Err(Failure::failed(why));
+                }
                 Event::Notices(notices) => {
                     for notice in notices
                         .iter()
@@ -402,43 +432,66 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// Sets the flag at the first Ctrl+C or TERM; the second one ends the program as usual.
-fn watch_for_interrupt(flag: Arc<AtomicBool>) {
+/// A flag that the first Ctrl+C or TERM sets; the second one ends the program as usual.
+fn watch_for_interrupt() -> std::io::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let mut signals = {
+        let _inside = runtime.enter();
+        Signals::new()?
+    };
+    let raised = Arc::clone(&flag);
     std::thread::spawn(move || {
-        let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-        else {
-            return;
-        };
         runtime.block_on(async {
-            wait_for_signal().await;
-            flag.store(true, Ordering::SeqCst);
-            wait_for_signal().await;
+            signals.next().await;
+            raised.store(true, Ordering::SeqCst);
+            signals.next().await;
             std::process::exit(i32::from(EXIT_INTERRUPTED));
         });
     });
+    Ok(flag)
+}
+
+/// What a person or a shell stops a program with. From its making on, none ends the program by itself.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
-async fn wait_for_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => {
-            let _ended = tokio::signal::ctrl_c().await;
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
         }
     }
 }
 
-#[cfg(not(unix))]
-async fn wait_for_signal() {
-    let _ended = tokio::signal::ctrl_c().await;
+/// What a person stops a program with. From its making on, it doesn't end the program by itself.
+#[cfg(windows)]
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    async fn next(&mut self) {
+        let _ended = self.0.recv().await;
+    }
 }
 
 #[cfg(test)]

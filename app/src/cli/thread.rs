@@ -116,13 +116,18 @@ fn load(store: &mut ThreadStore, id: &str) -> Result<Thread, Failure> {
 
 /// The thread whose id is `id`, or the only one whose id begins with it.
 fn resolve(store: &ThreadStore, id: &str) -> Result<ThreadId, Failure> {
+    if id.is_empty() {
+        return Err(Failure::usage(
+            "the thread's id is empty; see `folkmoot thread list --all`",
+        ));
+    }
     let threads = store.list();
     let mut found = threads.iter().filter(|t| t.id.as_str().starts_with(id));
     if let Some(exact) = threads.iter().find(|t| t.id.as_str() == id) {
         return Ok(exact.id.clone());
     }
     match (found.next(), found.next()) {
-        (Some(one), None) if !id.is_empty() => Ok(one.id.clone()),
+        (Some(one), None) => Ok(one.id.clone()),
         (Some(_), Some(_)) => Err(Failure::usage(format!(
             "several threads begin with {id}; give more of the id"
         ))),
