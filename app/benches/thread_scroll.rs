@@ -253,7 +253,7 @@ impl Times {
 fn report(name: &str, value: f64, unit: &str, of: &str, target: f64, ok: &mut bool) {
     let met = value <= target;
     *ok &= met;
-    let verdict = if met { "ok" } else { "MISSED" };
+    let verdict = if met { "ok" } else { "MISS" };
     println!("bench {name}: {value:.2}{unit} of {of} (target <= {target}{unit}) {verdict}");
 }
 

@@ -8,6 +8,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 mod ask;
 mod key;
+mod logging;
 mod models;
 mod rehearse;
 mod thread;
@@ -24,7 +25,7 @@ const EXIT_INTERRUPTED: u8 = 130;
 const AFTER_HELP: &str = "\
 Examples:
   folkmoot ~/src/larch                 open the window on a folder
-  folkmoot ask 'What is a monad?'      ask the last seat addressed
+  folkmoot ask 'What is a monad?'      ask the first seat
   folkmoot ask --to claude,gpt - < q   two seats answer in turn, question from a file
   folkmoot ask --to all --json Hello   one JSON object a line, for programs
   folkmoot thread list                 what was talked about
@@ -210,6 +211,7 @@ impl<E: std::error::Error> From<E> for Failure {
 /// Runs the program as the arguments say.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    logging::install();
     let done = match cli.command {
         None => crate::shell::run(cli.folder).map(|()| EXIT_OK),
         Some(Subcommands::Ask(args)) => ask::run(&args),

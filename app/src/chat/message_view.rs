@@ -19,6 +19,23 @@ const SETTINGS: &str = "Open settings";
 
 /// A message as it is shown.
 pub(super) fn message_view(message: &Message, model: &Model) -> MessageView {
+    let is_live = message.status() == Status::Streaming;
+    let (content, reasoning) = match &model.thread {
+        Some(thread) if is_live => (model.live_text.as_str(), thread.live_reasoning.as_str()),
+        _ => (message.content(), ""),
+    };
+    MessageView {
+        time: local_time(message).into(),
+        status: message_status(message, model),
+        content: content.into(),
+        reasoning: reasoning.into(),
+        context: message.context_blocks().iter().map(context_view).collect(),
+        ..speaker_view(message, model)
+    }
+}
+
+/// Who speaks a message, without what is said.
+pub(super) fn speaker_view(message: &Message, model: &Model) -> MessageView {
     let place = model
         .seats
         .iter()
@@ -39,19 +56,10 @@ pub(super) fn message_view(message: &Message, model: &Model) -> MessageView {
         Some(label) => Arc::from(label),
         None => Arc::from(route.model.as_str()),
     });
-    let is_live = message.status() == Status::Streaming;
-    let reasoning = match &model.thread {
-        Some(thread) if is_live => thread.live_reasoning.as_str().into(),
-        _ => Arc::default(),
-    };
     MessageView {
         color: seat_color(view, place),
         model: model_name,
-        time: local_time(message).into(),
-        status: message_status(message, model),
-        reasoning,
-        context: message.context_blocks().iter().map(context_view).collect(),
-        ..MessageView::new(message.id().as_str(), speaker, role, message.content())
+        ..MessageView::new(message.id().as_str(), speaker, role, "")
     }
 }
 

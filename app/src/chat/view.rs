@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 use conversation::{PromptMessage, PromptRole, QueuedKind, SendMode};
 use egui::{Align, Frame, Id, Layout, Margin, Panel, RichText, ScrollArea, Ui};
 use host::{Channel, Intent, QueueState, SendMessage};
-use transcript::{MessageId, Status, ThreadId};
+use transcript::{MessageId, SeatId, Status, ThreadId};
 
 use super::composer::{Composer, ComposerAction, ComposerContext, Mode};
 use super::find::{Find, FindAction, FindHit};
 use super::header::{HeaderAction, header_ui};
-use super::message_view::{message_status, message_view};
+use super::message_view::{message_status, message_view, speaker_view};
 use crate::shell::command::Command;
 use crate::shell::keymap::Keymap;
 use crate::shell::model::{Change, Model};
 use crate::theme::{Tokens, fonts::Families};
 use crate::widgets::icons::{self, icon_button};
-use crate::widgets::thread_doc::{ThreadAction, ThreadDoc};
+use crate::widgets::thread_doc::{Query, ThreadAction, ThreadDoc};
 use crate::widgets::virtual_list::SCROLLBAR_WIDTH;
 
 /// How long the composer rests before the size of its prompt is asked for.
@@ -63,6 +63,8 @@ struct Inspection {
 /// A search on its way.
 struct Searching {
     needle: String,
+    /// Whether the first hit is to be shown: the words changed, not only the messages.
+    is_new: bool,
     answer: Receiver<Vec<FindHit>>,
 }
 
@@ -76,6 +78,8 @@ pub struct ChatView {
     /// The search bar.
     pub find: Find,
     searching: Option<Searching>,
+    /// Messages changed while the search bar is open.
+    searches_again: bool,
     notes: Vec<Note>,
     inspection: Option<Inspection>,
     estimate_at: Option<Instant>,
@@ -104,6 +108,7 @@ impl ChatView {
             composer: Composer::default(),
             find: Find::default(),
             searching: None,
+            searches_again: false,
             notes: Vec::new(),
             inspection: None,
             estimate_at: None,
@@ -117,7 +122,7 @@ impl ChatView {
     /// Shows the model's thread, from the beginning.
     pub fn show_thread(&mut self, model: &Model) {
         let Some(thread) = &model.thread else { return };
-        self.is_stale = true;
+        self.is_stale |= !self.shows_messages_of(model);
         if self.shown.as_ref() != Some(&thread.id) {
             let unsaved = self.unsaved_draft();
             self.left_draft = unsaved.or(self.left_draft.take());
@@ -139,15 +144,41 @@ impl ChatView {
         Some(Intent::SetDraft(thread, self.composer.text.clone()))
     }
 
-    /// Names and colours of speakers may have changed.
-    pub fn seats_changed(&mut self, _model: &Model) {
-        self.is_stale = true;
-        self.estimate_at = Some(Instant::now());
+    /// Whether the document holds just the model's messages, so that it needs not be made anew.
+    fn shows_messages_of(&mut self, model: &Model) -> bool {
+        let (Some(doc), Some(thread)) = (&mut self.doc, &model.thread) else {
+            return false;
+        };
+        let shown = || {
+            thread
+                .messages
+                .iter()
+                .filter(|m| m.status() != Status::Deleted)
+        };
+        if self.shown.as_ref() != Some(&thread.id)
+            || !doc.ids().eq(shown().map(|m| m.id().as_str()))
+        {
+            return false;
+        }
+        // Settled messages never change; only the last one may have grown.
+        shown().last().is_none_or(|last| {
+            let text = match last.status() {
+                Status::Streaming => model.live_text.as_str(),
+                _ => last.content(),
+            };
+            doc.source(&last.id().as_str().into()) == Some(text)
+        })
     }
 
-    /// Colours have changed.
-    pub fn theme_changed(&mut self) {
-        self.is_stale = true;
+    /// Names and colours of speakers may have changed.
+    pub fn seats_changed(&mut self, model: &Model) {
+        let messages = model.thread.iter().flat_map(|thread| &thread.messages);
+        if let Some(doc) = &mut self.doc {
+            for message in messages.filter(|m| m.role() == transcript::Role::Assistant) {
+                doc.set_speaker(&message.id().as_str().into(), &speaker_view(message, model));
+            }
+        }
+        self.estimate_at = Some(Instant::now());
     }
 
     /// Puts the caret into the composer.
@@ -278,9 +309,15 @@ impl ChatView {
                 self.composer.focus();
                 self.estimate_at = Some(Instant::now());
             }
-            Change::Refused { text, reason } => {
+            Change::Refused {
+                text,
+                context_blocks,
+                reason,
+            } => {
                 if self.composer.is_blank() {
                     self.composer.set_text(text);
+                    self.composer.attachments = context_blocks;
+                    self.draft_at = Some(Instant::now());
                 }
                 self.warn(reason);
             }
@@ -306,6 +343,11 @@ impl ChatView {
         } else {
             doc.set_status(&id, message_status(message, model));
         }
+        if let (Status::Complete, Some(note)) = (message.status(), message.error()) {
+            let note = note.to_owned();
+            self.warn(note);
+        }
+        self.searches_again = self.find.is_open;
         self.estimate_at = Some(Instant::now());
     }
 
@@ -448,11 +490,17 @@ impl ChatView {
             .show(ui, |ui| self.find.find_ui(ui, tokens))
             .inner;
         match action {
-            Some(FindAction::Changed) => self.begin_search(ui.ctx(), model),
+            Some(FindAction::Changed) => self.begin_search(ui.ctx(), model, true),
+            None if std::mem::take(&mut self.searches_again) => {
+                self.begin_search(ui.ctx(), model, false);
+            }
             Some(FindAction::Next) => self.step_find(true),
             Some(FindAction::Previous) => self.step_find(false),
             Some(FindAction::Close) => {
                 self.find.is_open = false;
+                if let Some(doc) = &mut self.doc {
+                    doc.mark_matches(None);
+                }
                 self.composer.focus();
             }
             None => {}
@@ -460,7 +508,10 @@ impl ChatView {
     }
 
     /// Searches on a thread of its own: a long conversation must not stop the frame.
-    fn begin_search(&mut self, ctx: &egui::Context, model: &Model) {
+    fn begin_search(&mut self, ctx: &egui::Context, model: &Model, is_new: bool) {
+        if let Some(doc) = &mut self.doc {
+            doc.mark_matches(Query::new(&self.find.needle));
+        }
         let needle = self.find.needle.clone();
         let messages = model
             .thread
@@ -487,6 +538,7 @@ impl ChatView {
         });
         self.searching = Some(Searching {
             needle,
+            is_new,
             answer: asked,
         });
     }
@@ -499,8 +551,11 @@ impl ChatView {
             return;
         };
         if searching.needle == self.find.needle {
+            let is_new = searching.is_new;
             self.find.set_hits(hits);
-            self.show_hit();
+            if is_new {
+                self.show_hit();
+            }
         }
         self.searching = None;
     }
@@ -764,7 +819,11 @@ fn secondary(tokens: &Tokens, text: &str) -> RichText {
 
 /// Why nothing can be sent now.
 fn blocked(model: &Model) -> Option<&'static str> {
-    if model.shows_terms_notice {
+    let through_proxy = |id: &SeatId| {
+        let seat = model.seats.iter().find(|view| view.seat.id == *id);
+        seat.is_some_and(|view| view.seat.endpoint == "sidecar")
+    };
+    if model.shows_terms_notice && model.estimate.targets.iter().any(through_proxy) {
         Some("Read the notice at the top first")
     } else if !model.seats.iter().any(|view| view.seat.enabled) {
         Some("Nobody sits at the table yet; add an endpoint or a seat in the settings")

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use conversation::PromptMessage;
 use host::settings::{Settings, SettingsProblem};
 use host::{
-    EndpointStatus, Event, HostNotice, QueueState, SeatView, Snapshot, ThreadSnapshot, TurnState,
+    Channel, EndpointStatus, Event, HostNotice, QueueState, SeatView, Snapshot, ThreadSnapshot,
+    TurnState,
 };
 use transcript::{ContextBlock, MessageId, SeatId, ThreadId, ThreadSummary};
 
@@ -43,6 +44,8 @@ pub enum Change {
     Refused {
         /// The text.
         text: String,
+        /// The attachments.
+        context_blocks: Vec<ContextBlock>,
         /// Why.
         reason: String,
     },
@@ -88,6 +91,8 @@ pub struct Model {
     pub threads: Arc<Vec<ThreadSummary>>,
     /// The open thread.
     pub thread: Option<ThreadSnapshot>,
+    /// Text of the streaming reply so far.
+    pub live_text: String,
     /// Threads in which a turn runs.
     pub generating: HashSet<ThreadId>,
     /// Since when the shown reply streams.
@@ -116,6 +121,7 @@ impl Default for Model {
             endpoints: Arc::default(),
             threads: Arc::default(),
             thread: None,
+            live_text: String::new(),
             generating: HashSet::new(),
             streaming_since: None,
             notices: Vec::new(),
@@ -246,12 +252,17 @@ impl Model {
                 }
                 if message.status() == transcript::Status::Streaming {
                     thread.live_reasoning.clear();
+                    self.live_text.clear();
                     self.streaming_since = Some(Instant::now());
                 }
                 Some(Change::Added(message))
             }
             Event::Delta(delta) => {
-                self.shown(&delta.thread)?;
+                let thread = self.shown(&delta.thread)?;
+                match delta.channel {
+                    Channel::Reply => self.live_text.push_str(&delta.text),
+                    Channel::Reasoning => thread.live_reasoning.push_str(&delta.text),
+                }
                 Some(Change::Delta(delta))
             }
             Event::MessageChanged(id, message) => {
@@ -286,7 +297,16 @@ impl Model {
                 self.shown(&thread)?;
                 Some(Change::Inspection(message, requests))
             }
-            Event::SendRefused { text, reason, .. } => Some(Change::Refused { text, reason }),
+            Event::SendRefused {
+                text,
+                context_blocks,
+                reason,
+                ..
+            } => Some(Change::Refused {
+                text,
+                context_blocks,
+                reason,
+            }),
             _ => None,
         }
     }
@@ -320,6 +340,11 @@ impl Model {
             self.streaming_since = thread.turn.streaming.is_some().then(Instant::now);
         }
         self.mark_generating(&thread.id, thread.turn.is_generating);
+        let live = thread
+            .messages
+            .last()
+            .filter(|m| m.status() == transcript::Status::Streaming);
+        self.live_text = live.map(|m| m.content().to_owned()).unwrap_or_default();
         self.thread = Some(thread);
     }
 

@@ -204,9 +204,20 @@ impl ThreadDoc {
     }
 
     /// The source text of a message, with everything that was appended.
-    pub fn source(&self, id: &MessageId) -> Option<&str> {
+    pub fn source(&mut self, id: &MessageId) -> Option<&str> {
         let &at = self.content.index.get(id)?;
+        self.flush(at);
         Some(self.content.entries[at].source())
+    }
+
+    /// Changes how a message's speaker is shown: name, colour, model.
+    pub fn set_speaker(&mut self, id: &MessageId, like: &MessageView) {
+        if let Some(&at) = self.content.index.get(id) {
+            let view = &mut self.content.entries[at].view;
+            view.speaker = like.speaker.clone();
+            view.color = like.color;
+            view.model.clone_from(&like.model);
+        }
     }
 
     /// The list's state: where it is scrolled to, which rows are visible.

@@ -37,7 +37,7 @@ fn main() {
         let verdict = if estimate < TARGET && grown < TARGET {
             "ok"
         } else {
-            "MISSED"
+            "MISS"
         };
         println!(
             "bench estimate, {name}: {:.4}x of assembling the prompt ({MESSAGES} messages: {estimate:.1?}; \

@@ -27,6 +27,8 @@ pub struct ClientState {
     pub current_thread: Option<ThreadId>,
     /// Unsent text by thread.
     pub drafts: BTreeMap<String, String>,
+    /// Messages that waited for a turn's end when the program ended, by thread.
+    pub queued: BTreeMap<String, Vec<String>>,
     /// The "speaking to" choice by thread.
     pub default_targets: BTreeMap<String, SeatId>,
     /// Overrides by seat.
@@ -43,6 +45,15 @@ pub struct ClientState {
 }
 
 impl ClientState {
+    /// Turns messages that waited when the program ended into drafts, so that none is lost or sent unasked.
+    pub fn queued_into_drafts(&mut self) {
+        for (thread, texts) in std::mem::take(&mut self.queued) {
+            let draft = self.drafts.remove(&thread);
+            let parts: Vec<String> = texts.into_iter().chain(draft).collect();
+            self.drafts.insert(thread, parts.join("\n\n"));
+        }
+    }
+
     /// Where it lies under the data folder.
     pub fn path(home: &Path) -> PathBuf {
         home.join("store").join("state.json")
@@ -133,6 +144,18 @@ mod tests {
             .insert("later".into(), serde_json::json!({"x": 1}));
         state.save(home.path()).unwrap();
         assert_eq!(ClientState::load(home.path()), (state, None));
+    }
+
+    #[test]
+    fn messages_that_waited_come_back_before_the_draft() {
+        let mut state = ClientState::default();
+        state
+            .queued
+            .insert("t".into(), vec!["one".into(), "two".into()]);
+        state.drafts.insert("t".into(), "three".into());
+        state.queued_into_drafts();
+        assert_eq!(state.drafts["t"], "one\n\ntwo\n\nthree");
+        assert!(state.queued.is_empty());
     }
 
     #[test]

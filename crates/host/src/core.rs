@@ -28,6 +28,7 @@ mod threads;
 mod turns;
 
 use threads::LiveThread;
+pub use turns::TERMS_REASON;
 
 /// How long changes that need not be durable at once may wait.
 const WRITE_BEHIND: Duration = Duration::from_millis(500);
@@ -87,6 +88,7 @@ pub(crate) struct Core {
     notices: Vec<HostNotice>,
     last_notice: u64,
     disk_notice: Option<u64>,
+    state_notice: Option<u64>,
     deadlines: Deadlines,
     unfolded: HashMap<ThreadId, Instant>,
     inbox: mpsc::Sender<Inbound>,
@@ -105,7 +107,8 @@ pub(crate) struct CoreParts {
 
 impl Core {
     pub(crate) fn new(parts: CoreParts) -> Result<Self, models::ModelError> {
-        let (state, state_problem) = ClientState::load(&parts.home);
+        let (mut state, state_problem) = ClientState::load(&parts.home);
+        state.queued_into_drafts();
         let trusted = parts
             .folder
             .as_deref()
@@ -138,6 +141,7 @@ impl Core {
             notices: Vec::new(),
             last_notice: 0,
             disk_notice: None,
+            state_notice: None,
             deadlines: Deadlines::default(),
             unfolded: HashMap::new(),
             inbox: parts.inbox,
@@ -261,7 +265,7 @@ impl Core {
                 self.state.window = window;
                 self.state_changed();
             }
-            Intent::DismissNotice(id) => self.dismiss_notice(id),
+            Intent::DismissNotice(id) => self.dismiss_by_person(id),
             // Ends the loop before it comes here.
             Intent::Shutdown => {}
         }
@@ -327,9 +331,21 @@ impl Core {
             .get_or_insert(Instant::now() + WRITE_BEHIND);
     }
 
-    fn save_state(&self) {
-        if let Err(error) = self.disk.save_state(&self.state) {
-            log::warn!("drafts and window layout were not saved: {error}");
+    fn save_state(&mut self) {
+        match self.disk.save_state(&self.state) {
+            Ok(()) => {
+                if let Some(id) = self.state_notice.take() {
+                    self.dismiss_notice(id);
+                }
+            }
+            Err(error) if self.state_notice.is_none() => {
+                let text = format!(
+                    "Drafts and window layout could not be saved: {error}. They are tried again."
+                );
+                self.state_notice = Some(self.notice(Severity::Warning, text, false));
+                self.deadlines.state = Some(Instant::now() + DISK_RETRY);
+            }
+            Err(_) => self.deadlines.state = Some(Instant::now() + DISK_RETRY),
         }
     }
 
@@ -409,6 +425,13 @@ impl Core {
     fn dismiss_notice(&mut self, id: u64) {
         self.notices.retain(|notice| notice.id != id);
         self.publish(&Event::Notices(self.notices.clone()));
+    }
+
+    /// Closes a notice for the person. One that says that nothing is saved stays until that is over.
+    fn dismiss_by_person(&mut self, id: u64) {
+        if self.disk_notice != Some(id) {
+            self.dismiss_notice(id);
+        }
     }
 
     fn folder_asks_trust(&self) -> bool {

@@ -44,6 +44,7 @@ pub use protocol::{
 };
 pub use settings_files::{load_settings, project_settings_path, settings_path};
 
+pub use crate::core::TERMS_REASON;
 use crate::core::{Core, CoreParts, Inbound};
 
 /// Intents and news that may wait for the host.

@@ -224,7 +224,7 @@ pub struct EndpointStatus {
 }
 
 /// A seat with what clients show of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SeatView {
     /// The seat.
     pub seat: Seat,
@@ -363,6 +363,8 @@ pub enum Event {
         thread: Option<ThreadId>,
         /// The text.
         text: String,
+        /// The attachments.
+        context_blocks: Vec<ContextBlock>,
         /// Why, and what to do.
         reason: String,
     },

@@ -146,6 +146,8 @@ pub struct SettingsProblem {
     pub line: Option<usize>,
     /// What is wrong and what is used instead.
     pub message: String,
+    /// Whether nothing of the file could be used.
+    pub is_fatal: bool,
 }
 
 impl fmt::Display for SettingsProblem {

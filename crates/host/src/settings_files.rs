@@ -34,6 +34,7 @@ pub fn load_settings(home: &Path, project: Option<&Path>) -> (Settings, Vec<Sett
                 message: format!("settings file could not be read: {error}; using the defaults"),
                 path,
                 line: None,
+                is_fatal: true,
             }),
         }
     }

@@ -54,7 +54,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let verdict = if complete && (LEAST..=MOST).contains(&ratio) {
         "ok"
     } else {
-        "MISSED"
+        "MISS"
     };
     println!(
         "bench flood: {ratio:.3}x of the scripted {PER_SECOND} deltas/s, {deltas} of {} received (target {LEAST}x to {MOST}x) {verdict}",

@@ -35,6 +35,12 @@ impl Core {
         if settings == *self.settings && problems == self.settings_problems {
             return;
         }
+        if problems.iter().any(|problem| problem.is_fatal) {
+            // Someone is in the middle of an edit: what was in force stays so until the file can be read again.
+            self.settings_problems = problems;
+            self.publish_settings();
+            return;
+        }
         let old = std::mem::replace(&mut self.settings, Arc::new(settings));
         self.settings_problems = problems;
         let times_changed = old.first_byte_timeout != self.settings.first_byte_timeout

@@ -143,6 +143,9 @@ impl Core {
     /// Works out who sits at the table.
     pub(super) fn resolve_seats(&mut self) {
         let views = seats::resolve(&self.settings, &self.endpoints, &self.state.seat_overrides);
+        if views == *self.seats {
+            return;
+        }
         self.table = views.iter().map(|view| view.seat.clone()).collect();
         self.seats = Arc::new(views);
         let event = Event::Seats(Arc::clone(&self.seats));

@@ -2,7 +2,7 @@
 
 use conversation::{
     Durability, Effort, Input, JournalEntry, Output, PromptMessage, PromptOptions, Purpose,
-    Request, RequestId, TurnContext, TurnEvent, assemble, route,
+    QueuedKind, Request, RequestId, TurnContext, TurnEvent, assemble, route,
 };
 use models::{EndpointKind, ModelError};
 use tokio_util::sync::CancellationToken;
@@ -21,7 +21,9 @@ const KEPT_INSPECTIONS: usize = 16;
 /// The highest effort by the name that providers share.
 const HIGHEST_EFFORT: &str = "high";
 
-const TERMS_REASON: &str = "Read the notice about subscription accounts first; it is shown once.";
+/// Why a send is refused while the notice about providers' terms is unread.
+pub const TERMS_REASON: &str =
+    "Read the notice about subscription accounts first; it is shown once.";
 
 impl Core {
     /// Takes a message of the person, or says why not.
@@ -82,6 +84,7 @@ impl Core {
         self.publish(&Event::SendRefused {
             thread: message.thread,
             text: message.text,
+            context_blocks: message.context_blocks,
             reason: reason.to_owned(),
         });
     }
@@ -369,6 +372,10 @@ impl Core {
                     is_generating: true,
                     ..Default::default()
                 };
+                let had_dropped = !std::mem::take(&mut live.dropped).is_empty();
+                if had_dropped {
+                    self.publish(&Event::Dropped(id.clone(), Vec::new()));
+                }
                 self.publish_turn(id);
             }
             TurnEvent::MessageAdded { message, .. } => {
@@ -432,6 +439,7 @@ impl Core {
                     waiting: queued,
                     is_paused: paused,
                 };
+                self.remember_queue(id, &state);
                 self.publish(&Event::Queue(id.clone(), state));
             }
             TurnEvent::Warning { text, .. } => self.publish(&Event::Warning(id.clone(), text)),
@@ -449,6 +457,24 @@ impl Core {
                 self.publish_threads();
             }
         }
+    }
+
+    /// Keeps the text of waiting messages, so that it comes back as a draft after a crash or a restart.
+    fn remember_queue(&mut self, id: &ThreadId, queue: &QueueState) {
+        let texts: Vec<String> = queue
+            .waiting
+            .iter()
+            .filter_map(|queued| match &queued.kind {
+                QueuedKind::Send { text, .. } => Some(text.clone()),
+                QueuedKind::Retry => None,
+            })
+            .collect();
+        if texts.is_empty() {
+            self.state.queued.remove(id.as_str());
+        } else {
+            self.state.queued.insert(id.to_string(), texts);
+        }
+        self.state_changed();
     }
 
     fn delta(

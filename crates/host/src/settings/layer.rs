@@ -44,8 +44,12 @@ pub fn read_layer(
                 .to_owned();
             reader.problem(
                 at,
-                format!("settings file is not valid TOML: {what}; using the defaults"),
+                format!("settings file is not valid TOML: {what}; nothing of it is used until it is corrected"),
             );
+            reader
+                .problems
+                .iter_mut()
+                .for_each(|problem| problem.is_fatal = true);
         }
     }
     reader.problems
@@ -70,6 +74,7 @@ impl Reader<'_> {
             path: self.path.to_owned(),
             line,
             message,
+            is_fatal: false,
         });
     }
 
@@ -179,6 +184,10 @@ impl Reader<'_> {
                 ("managed", SidecarMode::Managed),
             ];
             reader.choice(section, "mode", &modes, &mut sidecar.mode);
+            if sidecar.mode == SidecarMode::Managed {
+                let why = "this version can't run the proxy itself, so it talks to the one at external_url";
+                reader.bad(section, "mode", why);
+            }
             if let Some(url) = reader.url(section, "external_url") {
                 sidecar.external_url = url;
             }
