@@ -22,6 +22,9 @@ const EXIT_USAGE: u8 = 2;
 /// Stopped by Ctrl+C.
 const EXIT_INTERRUPTED: u8 = 130;
 
+/// Longest message or key that is read from standard input.
+const MAX_STDIN_BYTES: u64 = 64 << 20;
+
 const AFTER_HELP: &str = "\
 Examples:
   folkmoot ~/src/larch                 open the window on a folder
@@ -253,10 +256,23 @@ fn print(bytes: &[u8]) -> Result<u8, Failure> {
     }
 }
 
-/// Text from standard input, valid UTF-8.
+/// Text without what could drive or disguise a terminal: control characters and changes of direction.
+fn printable(text: &str) -> String {
+    let is_safe = |c: &char| {
+        let changes_direction = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        matches!(c, '\n' | '\t') || !(c.is_control() || changes_direction)
+    };
+    text.chars().filter(is_safe).collect()
+}
+
+/// Text from standard input, valid UTF-8, at most 64 MiB.
 fn read_stdin() -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes)?;
+    let mut input = std::io::stdin().lock().take(MAX_STDIN_BYTES + 1);
+    input.read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_STDIN_BYTES {
+        return Err(Failure::usage("standard input is longer than 64 MiB"));
+    }
     String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not text in UTF-8"))
 }
 

@@ -834,7 +834,7 @@ fn blocked(model: &Model) -> Option<&'static str> {
 
 /// Lays `content` out in the column that prose has.
 fn centred(ui: &mut Ui, content: impl FnOnce(&mut Ui)) {
-    let beside_scrollbar = ui.available_width() - SCROLLBAR_WIDTH;
+    let beside_scrollbar = (ui.available_width() - SCROLLBAR_WIDTH).max(1.0);
     let width = beside_scrollbar.min(COLUMN);
     let side = ((beside_scrollbar - width) / 2.0).floor();
     ui.horizontal(|ui| {

@@ -45,6 +45,14 @@ pub(super) fn run(args: &AskArgs) -> Result<u8, Failure> {
         Some(folder) => Some(folder.clone()),
         None => std::env::current_dir().ok(),
     };
+    if let Some(folder) = args
+        .folder
+        .as_deref()
+        .filter(|f| !host::is_usable_folder(f))
+    {
+        let why = format!("folder can't be opened: {}", folder.display());
+        return Err(Failure::usage(why));
+    }
     let blocks = attachments(folder.as_deref(), &args.file)?;
     let interrupted = watch_for_interrupt()?;
     let host = Host::start(HostOptions {
@@ -52,7 +60,7 @@ pub(super) fn run(args: &AskArgs) -> Result<u8, Failure> {
         ..HostOptions::new(home()?)
     })?;
     let handle = host.handle();
-    let events = handle.subscribe(|| {});
+    let events = handle.subscribe_to_all();
     if args.accept_terms_notice {
         handle.send(Intent::DismissTermsNotice)?;
     }
@@ -79,7 +87,7 @@ pub(super) fn run(args: &AskArgs) -> Result<u8, Failure> {
     }))?;
     let code = asking.stream_to_end();
     host.shutdown();
-    code
+    asking.check_saved(code?)
 }
 
 fn attachments(folder: Option<&Path>, files: &[String]) -> Result<Vec<ContextBlock>, Failure> {
@@ -128,7 +136,7 @@ fn targets(to: &[String], seats: &[SeatView]) -> Result<Option<Vec<SeatId>>, Fai
         let Some(seat) = enabled().find(|seat| seat.id.as_str().eq_ignore_ascii_case(name)) else {
             let known: Vec<&str> = enabled().map(|seat| seat.id.as_str()).collect();
             return Err(Failure::usage(format!(
-                "no seat is called {name}; at the table: {}",
+                "no seat is called {name:?}; at the table: {}",
                 known.join(", ")
             )));
         };
@@ -238,6 +246,22 @@ impl<'a> Asking<'a> {
         )))
     }
 
+    /// Turns success into failure when the disk did not take the conversation.
+    fn check_saved(&mut self, code: u8) -> Result<u8, Failure> {
+        let mut unsaved = None;
+        while let Some(event) = self.events.recv_timeout(Duration::ZERO) {
+            if let Event::Notices(notices) = event {
+                unsaved = notices
+                    .into_iter()
+                    .find(|n| n.is_persistent && n.severity == host::Severity::Error);
+            }
+        }
+        match unsaved {
+            Some(notice) if code == EXIT_OK => Err(Failure::failed(notice.text)),
+            _ => Ok(code),
+        }
+    }
+
     fn stream_to_end(&mut self) -> Result<u8, Failure> {
         let mut thread: Option<ThreadId> = None;
         let mut stop_deadline: Option<Instant> = None;
@@ -278,10 +302,6 @@ impl<'a> Asking<'a> {
                     };
                     self.line(&json!({"type": "done", "ok": false}));
                     return Err(Failure::usage(reason));
-                }
-                Event::Resync => {
-                    let why = "output was read too slowly, so some of it was lost; see `folkmoot thread show`";
-                    return Err(Failure::failed(why));
                 }
                 Event::Notices(notices) => {
                     for notice in notices

@@ -33,7 +33,7 @@ pub(super) fn run(as_json: bool) -> Result<u8, Failure> {
     let text = if as_json {
         as_json_text(&endpoints)?
     } else {
-        as_text(&endpoints)
+        super::printable(&as_text(&endpoints))
     };
     print(text.as_bytes())?;
     let any = endpoints.iter().any(|e| e.state == EndpointState::Green);

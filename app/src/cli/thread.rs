@@ -7,7 +7,7 @@ use std::io::{BufWriter, Write as _};
 use serde_json::json;
 use transcript::{Thread, ThreadId, ThreadStore, ThreadSummary, Timestamp};
 
-use super::{EXIT_OK, ExportFormat, Failure, ThreadCommand, home, print};
+use super::{EXIT_OK, ExportFormat, Failure, ThreadCommand, home, print, printable};
 
 pub(super) fn run(command: &ThreadCommand) -> Result<u8, Failure> {
     let (mut store, notices) = ThreadStore::open(&home()?, Timestamp::now())?;
@@ -135,11 +135,4 @@ fn resolve(store: &ThreadStore, id: &str) -> Result<ThreadId, Failure> {
             "no thread {id}; see `folkmoot thread list --all`"
         ))),
     }
-}
-
-/// Text without characters that could drive the person's terminal.
-fn printable(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect()
 }

@@ -3,7 +3,7 @@
 use egui::{Align, Color32, Layout, RichText, Sense, Ui};
 use host::{EndpointState, EndpointStatus, HostNotice, Severity};
 
-use crate::theme::{Tokens, fonts::Families};
+use crate::theme::{Tokens, focus_ring, fonts::Families};
 use crate::widgets::icons;
 
 /// What the status bar shows.
@@ -113,7 +113,7 @@ pub fn pill_ui(ui: &mut Ui, tokens: &Tokens, endpoint: &EndpointStatus) -> bool 
     } else {
         &endpoint.id
     };
-    let response = ui
+    let rect = ui
         .scope(|ui| {
             ui.spacing_mut().item_spacing.x = tokens.metrics.space.inside_chip;
             let icon = egui::Label::new(icons::icon_text(icon, tokens).color(color));
@@ -127,7 +127,12 @@ pub fn pill_ui(ui: &mut Ui, tokens: &Tokens, endpoint: &EndpointStatus) -> bool 
             }
         })
         .response
-        .interact(Sense::click());
+        .rect;
+    let id = ui.scope_id().with(("endpoint", &endpoint.id));
+    let response = ui.interact(rect, id, Sense::click());
+    if response.has_focus() {
+        focus_ring(ui.painter(), rect.shrink(4.0), tokens);
+    }
     response.widget_info(|| {
         egui::WidgetInfo::labeled(
             egui::Role::Button,

@@ -63,7 +63,7 @@ impl ClientState {
     /// together with the empty state to go on with.
     pub fn load(home: &Path) -> (Self, Option<String>) {
         let path = Self::path(home);
-        let text = match std::fs::read_to_string(&path) {
+        let text = match read_small_file(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return (Self::default(), None);
@@ -98,6 +98,25 @@ impl ClientState {
         let bytes = serde_json::to_vec_pretty(self)?;
         write_atomically(&Self::path(home), &bytes)
     }
+}
+
+/// Largest file that is read whole without being asked for, in bytes.
+const SMALL_FILE_BYTES: u64 = 4 << 20;
+
+/// Reads a text file of the program's own. Pipes, devices and huge files are refused: reading them might never
+/// end.
+///
+/// # Errors
+/// When it is no regular file, larger than 4 MiB, not UTF-8, or the disk refuses.
+pub(crate) fn read_small_file(path: &Path) -> std::io::Result<String> {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    if metadata.len() > SMALL_FILE_BYTES {
+        return Err(std::io::Error::other("it is larger than 4 MiB"));
+    }
+    std::fs::read_to_string(path)
 }
 
 /// Replaces a file by way of a temporary one beside it, so that a reader or a crash sees the old content or
@@ -156,6 +175,26 @@ mod tests {
         state.queued_into_drafts();
         assert_eq!(state.drafts["t"], "one\n\ntwo\n\nthree");
         assert!(state.queued.is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_or_a_huge_file_is_not_read() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("x");
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        assert!(read_small_file(&path).is_err());
+        let huge = home.path().join("huge");
+        std::fs::File::create(&huge)
+            .unwrap()
+            .set_len(5 << 20)
+            .unwrap();
+        assert!(
+            read_small_file(&huge)
+                .unwrap_err()
+                .to_string()
+                .contains("4 MiB")
+        );
     }
 
     #[test]

@@ -361,6 +361,10 @@ impl Core {
         }
         self.commit();
         self.save_state();
+        if self.disk_notice.is_some() {
+            // The last word: whoever waits for the end learns that something is not saved.
+            self.publish(&Event::Notices(self.notices.clone()));
+        }
         for live in self.threads.values().filter(|live| live.is_on_disk) {
             self.disk.fold(&live.thread);
         }

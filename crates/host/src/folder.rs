@@ -59,11 +59,11 @@ pub fn read_context_block(
     if is_secret(&full) {
         return Err(AttachError::Secret(full));
     }
-    let file = std::fs::File::open(&full).map_err(io)?;
-    let metadata = file.metadata().map_err(io)?;
-    if !metadata.is_file() {
+    // Looked at before it is opened: opening a pipe waits for a writer.
+    if !std::fs::metadata(&full).map_err(io)?.is_file() {
         return Err(io(std::io::Error::other("not a regular file")));
     }
+    let file = std::fs::File::open(&full).map_err(io)?;
     let mut bytes = Vec::new();
     file.take(MAX_ATTACHED_BYTES + 1)
         .read_to_end(&mut bytes)
@@ -137,6 +137,7 @@ fn is_secret(path: &Path) -> bool {
             ".aws",
             "api-keys.enc",
             "vault.key",
+            "shadow",
         ];
         env || ends || named.contains(&name.as_str())
     })

@@ -196,8 +196,17 @@ impl HostHandle {
     }
 
     /// Subscribes to events; `waker` is called, from another thread, when some arrive after a pause.
+    /// A client that falls far behind gets [`Event::Resync`] instead of what it missed.
     pub fn subscribe(&self, waker: impl Fn() + Send + Sync + 'static) -> Events {
-        let (postman, events) = mailbox::mailbox(waker);
+        self.subscribe_to(mailbox::mailbox(waker, false))
+    }
+
+    /// Subscribes to events without ever missing one, for a client that writes them out at its reader's pace.
+    pub fn subscribe_to_all(&self) -> Events {
+        self.subscribe_to(mailbox::mailbox(|| {}, true))
+    }
+
+    fn subscribe_to(&self, (postman, events): (mailbox::Postman, Events)) -> Events {
         if let Err(error) = self.inbox.try_send(Inbound::Subscribe(postman)) {
             log::error!("a client could not subscribe: {}", refused(&error));
         }

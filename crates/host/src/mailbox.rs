@@ -39,14 +39,23 @@ struct Shared {
 struct Queue {
     events: VecDeque<Event>,
     bytes: usize,
+    /// Whether a client that falls behind gets everything nevertheless.
+    keeps_all: bool,
     client_gone: bool,
     host_gone: bool,
 }
 
-/// A mailbox whose `waker` is called when something arrives in the empty box.
-pub(crate) fn mailbox(waker: impl Fn() + Send + Sync + 'static) -> (Postman, Events) {
+/// A mailbox whose `waker` is called when something arrives in the empty box. With `keeps_all` nothing is ever
+/// dropped for a slow client, and what waits may grow as large as what is said.
+pub(crate) fn mailbox(
+    waker: impl Fn() + Send + Sync + 'static,
+    keeps_all: bool,
+) -> (Postman, Events) {
     let shared = Arc::new(Shared {
-        queue: Mutex::new(Queue::default()),
+        queue: Mutex::new(Queue {
+            keeps_all,
+            ..Queue::default()
+        }),
         arrived: Condvar::new(),
         waker: Box::new(waker),
     });
@@ -111,7 +120,8 @@ impl Queue {
             self.bytes += size;
             self.events.push_back(event);
         }
-        if self.events.len() > CAPACITY || self.bytes > CAPACITY_BYTES {
+        let is_full = self.events.len() > CAPACITY || self.bytes > CAPACITY_BYTES;
+        if is_full && !self.keeps_all {
             self.events.clear();
             self.events.push_back(Event::Resync);
             self.bytes = 0;
@@ -188,9 +198,12 @@ mod tests {
     fn waiting_deltas_of_one_message_become_one_and_wake_once() {
         let wakes = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&wakes);
-        let (postman, events) = mailbox(move || {
-            counted.fetch_add(1, Ordering::SeqCst);
-        });
+        let (postman, events) = mailbox(
+            move || {
+                counted.fetch_add(1, Ordering::SeqCst);
+            },
+            false,
+        );
         for text in ["a", "b", "c"] {
             assert!(postman.send(delta("m", text)));
         }
@@ -211,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_client_that_never_reads_is_told_to_resync_and_costs_bounded_memory() {
-        let (postman, events) = mailbox(|| {});
+        let (postman, events) = mailbox(|| {}, false);
         for i in 0..3 * CAPACITY {
             postman.send(delta(&format!("m{}", i % 2), "text"));
         }
@@ -222,15 +235,24 @@ mod tests {
 
     #[test]
     fn each_end_learns_that_the_other_has_gone() {
-        let (postman, events) = mailbox(|| {});
+        let (postman, events) = mailbox(|| {}, false);
         let other = postman.clone();
         drop(postman);
         other.send(delta("m", "x"));
         drop(other);
         assert!(events.recv_timeout(Duration::from_secs(60)).is_some());
         assert!(events.recv_timeout(Duration::from_secs(60)).is_none());
-        let (postman, events) = mailbox(|| {});
+        let (postman, events) = mailbox(|| {}, false);
         drop(events);
         assert!(!postman.send(delta("m", "x")));
+    }
+
+    #[test]
+    fn a_client_that_wants_everything_gets_everything_however_slow() {
+        let (postman, events) = mailbox(|| {}, true);
+        for i in 0..3 * CAPACITY {
+            postman.send(delta(&format!("m{}", i % 2), "text"));
+        }
+        assert_eq!(events.drain(usize::MAX).len(), 3 * CAPACITY);
     }
 }

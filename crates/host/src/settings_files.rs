@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use notify::{RecursiveMode, Watcher};
 
+use crate::client_state::read_small_file;
 use crate::settings::{Layer, Settings, SettingsProblem, read_layer};
 
 /// The person's settings file under the data folder.
@@ -27,7 +28,7 @@ pub fn load_settings(home: &Path, project: Option<&Path>) -> (Settings, Vec<Sett
         .into_iter()
         .filter_map(|(path, layer)| Some((path?, layer)))
     {
-        match std::fs::read_to_string(&path) {
+        match read_small_file(&path) {
             Ok(text) => problems.extend(read_layer(&mut settings, &text, &path, layer)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => problems.push(SettingsProblem {

@@ -1,5 +1,7 @@
 //! One request on its way: a task that streams a reply and reports to the core.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use conversation::{Finish, Prompt, PromptRole, RequestId};
 use models::{
     ChatMessage, ChatRequest, ChatRole, Client, Completion, Endpoint, ModelError, StreamEvent,
@@ -10,6 +12,8 @@ use transcript::{ThreadId, Usage};
 
 use crate::core::Inbound;
 
+/// Longest reply that is taken, text and thoughts together.
+const MAX_REPLY_BYTES: usize = 64 << 20;
 /// Events that may wait between the connection and the core; beyond that TCP slows the sender down.
 const WAITING_EVENTS: usize = 256;
 
@@ -25,6 +29,8 @@ pub(crate) enum NewsKind {
     Content(String),
     /// Text of the reasoning.
     Reasoning(String),
+    /// It said more than any reply does, and was ended.
+    TooLong,
     /// It is over.
     Ended(Result<Completion, ModelError>),
 }
@@ -47,16 +53,28 @@ impl Outgoing {
         let streaming = self
             .client
             .stream(&self.endpoint, &self.chat, self.cancel.clone(), events);
+        let too_long = AtomicBool::new(false);
         let forwarding = async {
             let mut batch = Vec::new();
+            let mut bytes = 0;
             while arriving.recv_many(&mut batch, WAITING_EVENTS).await > 0 {
                 for kind in joined(batch.drain(..)) {
+                    if let NewsKind::Content(text) | NewsKind::Reasoning(text) = &kind {
+                        bytes += text.len();
+                    }
                     self.tell(kind).await;
+                }
+                if bytes > MAX_REPLY_BYTES {
+                    too_long.store(true, Ordering::Relaxed);
+                    self.cancel.cancel();
+                    break;
                 }
             }
         };
         let (ended, ()) = tokio::join!(streaming, forwarding);
-        if !self.cancel.is_cancelled() {
+        if too_long.load(Ordering::Relaxed) {
+            self.tell(NewsKind::TooLong).await;
+        } else if !self.cancel.is_cancelled() {
             self.tell(NewsKind::Ended(ended)).await;
         }
     }

@@ -10,6 +10,9 @@ use crate::completion::{StreamEvent, ToolCall};
 use crate::usage::whole_number;
 use crate::wire::{RawFields, Text};
 
+/// Calls of one reply beyond this number are no model's: they are left out, so that a hostile stream stays cheap.
+const MAX_CALLS: usize = 1024;
+
 /// The tool calls of one reply, growing.
 #[derive(Debug, Default)]
 pub(crate) struct ToolCalls {
@@ -64,7 +67,11 @@ impl ToolCalls {
         if delta.is_empty() {
             return;
         }
-        let at = self.place(&delta).unwrap_or_else(|| {
+        let place = self.place(&delta);
+        if place.is_none() && self.calls.len() >= MAX_CALLS {
+            return;
+        }
+        let at = place.unwrap_or_else(|| {
             self.calls.push(Growing {
                 wire_index: delta.index,
                 ..Growing::default()

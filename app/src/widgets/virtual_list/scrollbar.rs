@@ -51,7 +51,8 @@ impl VirtualList {
     }
 
     pub(super) fn drag_scrollbar(&mut self, ui: &Ui, bar: Rect, id: Id) {
-        let response = ui.interact(bar, id, Sense::click_and_drag());
+        // Keys scroll the list itself, so Tab passes the bar by.
+        let response = ui.interact(bar, id, Sense::CLICK | Sense::DRAG);
         let Some(pointer) = response.interact_pointer_pos() else {
             self.scrollbar_drag = None;
             return;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use models::Client;
 
 use super::{Core, Inbound, timeouts};
-use crate::client_state::write_atomically;
+use crate::client_state::{read_small_file, write_atomically};
 use crate::protocol::{Event, Severity};
 use crate::settings::{SettingsEdit, apply_edit};
 use crate::settings_files::{load_settings, settings_path, watch};
@@ -72,7 +72,7 @@ impl Core {
     /// Changes the person's settings file and reads it again at once.
     pub(super) async fn edit_settings(&mut self, edit: &SettingsEdit) {
         let path = settings_path(&self.home);
-        let edited = match std::fs::read_to_string(&path) {
+        let edited = match read_small_file(&path) {
             Ok(text) => apply_edit(&text, edit).map_err(|e| e.to_string()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 apply_edit("", edit).map_err(|e| e.to_string())

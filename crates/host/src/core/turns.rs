@@ -299,6 +299,18 @@ impl Core {
         let input = match kind {
             NewsKind::Content(text) => Input::Delta { request, text },
             NewsKind::Reasoning(text) => Input::Reasoning { request, text },
+            NewsKind::TooLong => {
+                if let Some(live) = self.threads.get_mut(&thread) {
+                    live.requests.remove(&request);
+                }
+                let error =
+                    "cut off: the reply grew beyond 64 MiB and was ended; ask for less at a time";
+                Input::Failed {
+                    request,
+                    error: error.to_owned(),
+                    cut_off: true,
+                }
+            }
             NewsKind::Ended(result) => {
                 if let Some(live) = self.threads.get_mut(&thread) {
                     live.requests.remove(&request);

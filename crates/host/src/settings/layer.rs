@@ -434,6 +434,12 @@ impl Reader<'_> {
     fn url(&mut self, section: &Section<'_>, key: &str) -> Option<Url> {
         let text = self.text(section, key)?;
         match Url::parse(text.trim()) {
+            Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+                let why =
+                    "must hold no name or password; use auth = \"vault\" and store the key there";
+                self.bad(section, key, why);
+                None
+            }
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.host().is_some() => {
                 Some(url)
             }
