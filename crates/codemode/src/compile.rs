@@ -60,6 +60,7 @@ enum Exit {
 struct FnState {
     code: Vec<Op>,
     spans: Vec<(u32, u32)>,
+    callees: Vec<(u32, u32)>,
     handlers: Vec<Handler>,
     captures: Vec<(Var, Capture)>,
     locals: FxHashMap<Var, Reg>,
@@ -324,6 +325,7 @@ impl<'a> Compiler<'a> {
             regs: f.max.max(u32::from(params)) as u16 + 4,
             code: f.code,
             spans: f.spans,
+            callees: f.callees,
             handlers: f.handlers,
             captures: f.captures.into_iter().map(|(_, c)| c).collect(),
             sites: f.sites,
@@ -339,6 +341,7 @@ impl FnState {
         FnState {
             code: Vec::new(),
             spans: Vec::new(),
+            callees: Vec::new(),
             handlers: Vec::new(),
             captures: Vec::new(),
             locals: FxHashMap::default(),
@@ -368,6 +371,7 @@ fn placeholder() -> Func {
         regs: 0,
         code: Vec::new(),
         spans: Vec::new(),
+        callees: Vec::new(),
         handlers: Vec::new(),
         captures: Vec::new(),
         sites: Vec::new(),
@@ -454,7 +458,7 @@ fn compact(func: &mut Func) {
         handler.end = moved[handler.end as usize];
         handler.target = moved[handler.target as usize];
     }
-    for span in &mut func.spans {
+    for span in func.spans.iter_mut().chain(&mut func.callees) {
         span.0 = moved[span.0 as usize];
     }
 }

@@ -48,14 +48,54 @@ pub(crate) fn build(source: &str, names: &'static Names) -> Result<Program, Vec<
     stacker::maybe_grow(need, need + (1 << 20), || build_text(source, &text, names))
 }
 
+/// Parses and compiles a program behind a prelude that shares its scope. The prelude stands on the wrapper's side of
+/// the source, so places in it count as the source's start.
+pub(crate) fn build_with_prelude(
+    prelude: &str,
+    source: &str,
+    names: &'static Names,
+) -> Result<Program, Vec<Diagnostic>> {
+    let alone = build(source, names);
+    if prelude.is_empty() {
+        return alone.map(|program| Program { print: true, ..program });
+    }
+    // A source that doesn't stand alone mustn't be completed by its prelude.
+    if let Err(problems) = &alone
+        && problems.iter().any(|p| p.message.contains("Unexpected token") || p.message.contains("empty"))
+    {
+        return alone;
+    }
+    let whole = format!("{prelude}\n;{}", without_fence(source));
+    let shift = (prelude.len() + 2) as u32;
+    let text = format!("{OPEN}{whole}{CLOSE}");
+    let need = (256 << 10) + levels(&whole) * STACK_PER_LEVEL;
+    stacker::maybe_grow(need, need + (1 << 20), || {
+        let kinds = [SourceType::script(), SourceType::ts().with_script(true)];
+        let mut first = None;
+        for kind in kinds {
+            match attempt(&text, kind, names, shift) {
+                Ok(program) => return Ok(Program { source: source.to_owned(), print: true, ..program }),
+                Err(problems) => first = first.or(Some(problems)),
+            }
+        }
+        let problems = first.unwrap_or_default();
+        Err(problems
+            .iter()
+            .map(|p| {
+                Diagnostic::located(DiagnosticKind::ParseError, &p.message, source, p.offset.saturating_sub(shift))
+            })
+            .collect())
+    })
+}
+
 fn build_text(source: &str, text: &str, names: &'static Names) -> Result<Program, Vec<Diagnostic>> {
-    let script = match attempt(text, SourceType::script(), names) {
-        Ok(program) => return Ok(program),
+    let script = match attempt(text, SourceType::script(), names, 0) {
+        Ok(program) => return Ok(Program { source: source.to_owned(), ..program }),
         Err(problems) => problems,
     };
     let first = |list: &[Problem]| list.first().map_or(0, |p| p.offset);
-    let problems = match attempt(text, SourceType::ts().with_script(true), names) {
-        Ok(program) => return Ok(program),
+    let problems = match attempt(text, SourceType::ts().with_script(true), names, 0) {
+        Ok(program) => return Ok(Program { source: source.to_owned(), ..program }),
         Err(typed) if first(&typed) > first(&script) => typed,
         Err(_) => script,
     };
@@ -65,7 +105,7 @@ fn build_text(source: &str, text: &str, names: &'static Names) -> Result<Program
         .collect())
 }
 
-fn attempt(text: &str, kind: SourceType, names: &'static Names) -> Result<Program, Vec<Problem>> {
+fn attempt(text: &str, kind: SourceType, names: &'static Names, prelude: u32) -> Result<Program, Vec<Problem>> {
     let allocator = Allocator::default();
     let options = ParseOptions { preserve_parens: false, ..ParseOptions::default() };
     let parsed = Parser::new(&allocator, text, kind).with_options(options).parse();
@@ -87,7 +127,7 @@ fn attempt(text: &str, kind: SourceType, names: &'static Names) -> Result<Progra
     }
     let scoping = semantic.semantic.into_scoping();
     let (body, scope) = unwrap(arrow);
-    let shift = OPEN.len() as u32;
+    let shift = OPEN.len() as u32 + prelude;
     let result = compile(body, scope, &scoping, names, shift, true).or_else(|error| match error {
         CompileError::JumpTooFar => compile(body, scope, &scoping, names, shift, false),
         other @ CompileError::TooLarge { .. } => Err(other),

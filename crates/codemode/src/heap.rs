@@ -47,6 +47,8 @@ pub(crate) struct Heap {
     roots: FxHashMap<Option<ObjId>, ShapeId>,
     /// Bytes that the program occupies now, garbage included.
     pub(crate) bytes: usize,
+    /// Bytes of interned strings, which are never freed.
+    pub(crate) interned: usize,
     pub(crate) collect_at: usize,
     /// Changes whenever an object that serves as a prototype changes its layout.
     pub(crate) epoch: u32,
@@ -67,6 +69,7 @@ impl Heap {
             shapes,
             roots: FxHashMap::default(),
             bytes,
+            interned: 0,
             collect_at: FIRST_COLLECTION,
             epoch: 1,
         }
@@ -347,11 +350,15 @@ impl Heap {
 
     /// Frees everything that `mark` didn't reach; the caller marked the roots with [`Marker`].
     pub(crate) fn sweep(&mut self, marks: &Marker) {
+        let mut bytes = self.shapes.len() * size_of::<Shape>();
         for (at, obj) in self.objs.iter_mut().enumerate() {
-            if !marks.objs[at] && !matches!(obj.kind, Kind::Free) {
-                self.bytes = self.bytes.saturating_sub(obj_bytes(obj));
+            if marks.objs[at] {
+                bytes += obj_bytes(obj);
                 if self.shapes[obj.shape.0 as usize].unique {
-                    self.bytes = self.bytes.saturating_sub(self.shapes[obj.shape.0 as usize].table.order.len() * 24);
+                    bytes += self.shapes[obj.shape.0 as usize].table.order.len() * 24;
+                }
+            } else if !matches!(obj.kind, Kind::Free) {
+                if self.shapes[obj.shape.0 as usize].unique {
                     self.shapes[obj.shape.0 as usize].table = Arc::default();
                 }
                 obj.kind = Kind::Free;
@@ -361,9 +368,10 @@ impl Heap {
         }
         self.roots.retain(|proto, _| proto.is_none_or(|p| marks.objs[p.0 as usize]));
         for (at, cell) in self.strs.iter_mut().enumerate() {
-            if !marks.strs[at] && !matches!(cell.repr, Repr::Free) {
+            if marks.strs[at] {
                 let held = if let Repr::Flat(text) = &cell.repr { text.bytes() } else { 0 };
-                self.bytes = self.bytes.saturating_sub(size_of::<StrCell>() + held);
+                bytes += size_of::<StrCell>() + held;
+            } else if !matches!(cell.repr, Repr::Free) {
                 cell.repr = Repr::Free;
                 cell.key = None;
                 self.free_strs.push(at as u32);
@@ -371,8 +379,9 @@ impl Heap {
         }
         for at in 0..self.cells.len() {
             let free = self.cell_marks.get(at).copied().unwrap_or(false);
-            if !marks.cells[at] && !free {
-                self.bytes = self.bytes.saturating_sub(size_of::<Value>());
+            if marks.cells[at] {
+                bytes += size_of::<Value>();
+            } else if !free {
                 self.free_cells.push(at as u32);
             }
         }
@@ -385,6 +394,8 @@ impl Heap {
         } else {
             self.bigs.clear();
         }
+        bytes += self.bigs.iter().map(|b| 48 + b.bits() as usize / 8).sum::<usize>();
+        self.bytes = bytes + self.interned;
         self.collect_at = (self.bytes * 2).max(FIRST_COLLECTION);
     }
 }

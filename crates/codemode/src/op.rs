@@ -228,6 +228,8 @@ pub(crate) struct Func {
     pub(crate) code: Vec<Op>,
     /// Instruction to source offset, ascending.
     pub(crate) spans: Vec<(u32, u32)>,
+    /// Ends of the callees of call instructions in the source.
+    pub(crate) callees: Vec<(u32, u32)>,
     pub(crate) handlers: Vec<Handler>,
     pub(crate) captures: Vec<Capture>,
     pub(crate) sites: Vec<Key>,
@@ -271,4 +273,8 @@ pub(crate) struct Program {
     pub(crate) atoms: Vec<Text>,
     pub(crate) atom_map: FxHashMap<Text, u32>,
     pub(crate) sites: u32,
+    /// The submitted source.
+    pub(crate) source: String,
+    /// Whether `print` is there.
+    pub(crate) print: bool,
 }

@@ -166,15 +166,23 @@ impl<'a> Compiler<'a> {
             if plain {
                 self.plain_arguments(&c.arguments, start + 2);
                 self.at(c.callee.span());
-                self.emit(Op::Call { dst, start, argc: c.arguments.len() as u16 });
+                let at = self.emit(Op::Call { dst, start, argc: c.arguments.len() as u16 });
+                self.name_callee(at, c.callee.span());
             } else {
                 self.spread_arguments(&c.arguments, start + 2);
                 self.at(c.callee.span());
-                self.emit(Op::CallSpread { dst, start });
+                let at = self.emit(Op::CallSpread { dst, start });
+                self.name_callee(at, c.callee.span());
             }
         }
         self.span = old;
         self.release(mark);
+    }
+
+    /// Remembers the source text of a callee for the message that it isn't a function.
+    fn name_callee(&mut self, at: usize, span: oxc_span::Span) {
+        let end = span.end.saturating_sub(self.shift);
+        self.f().callees.push((at as u32, end));
     }
 
     fn plain_arguments(&mut self, arguments: &'a [Argument<'a>], start: Reg) {
@@ -232,7 +240,8 @@ impl<'a> Compiler<'a> {
         if plain {
             self.plain_arguments(&n.arguments, start + 2);
             self.at(n.span);
-            self.emit(Op::New { dst, start, argc: n.arguments.len() as u16 });
+            let at = self.emit(Op::New { dst, start, argc: n.arguments.len() as u16 });
+            self.name_callee(at, n.callee.span());
         } else {
             self.spread_arguments(&n.arguments, start + 2);
             self.at(n.span);
