@@ -24,7 +24,6 @@ pub(crate) struct StrCell {
     pub(crate) repr: Repr,
     /// The property key of this string, once it was asked for.
     pub(crate) key: Option<Key>,
-    pub(crate) marked: bool,
 }
 
 /// Shapes with more properties than this are kept as one object's own dictionary.
@@ -165,7 +164,7 @@ impl Heap {
 
     pub(crate) fn push_str(&mut self, repr: Repr, key: Option<Key>) -> StrId {
         self.bytes += size_of::<StrCell>();
-        let cell = StrCell { repr, key, marked: false };
+        let cell = StrCell { repr, key };
         if let Some(free) = self.free_strs.pop() {
             self.strs[free as usize] = cell;
             return StrId(free);
@@ -509,7 +508,7 @@ impl Marker {
                 self.value(*a);
                 self.value(*b);
             }
-            Kind::Boxed(v) | Kind::WeakRef(v) => self.value(*v),
+            Kind::Boxed(v) => self.value(*v),
             Kind::RegExp(r) => {
                 self.value(Value::Str(r.source));
                 self.value(Value::Str(r.flags));
@@ -549,10 +548,6 @@ impl Marker {
                     self.value(a);
                     self.value(b);
                 }
-            }
-            Kind::RegExpIter(i) => {
-                self.obj(i.regexp);
-                self.value(Value::Str(i.text));
             }
             Kind::Url(u) => u.params.into_iter().for_each(|o| self.obj(o)),
             Kind::Params(p) => p.owner.into_iter().for_each(|o| self.obj(o)),

@@ -14,7 +14,6 @@ pub(crate) const FROZEN_ELEMENTS: u8 = 4;
 pub(crate) const SEALED_ELEMENTS: u8 = 8;
 /// An array whose `length` was made read-only.
 pub(crate) const FIXED_LENGTH: u8 = 16;
-pub(crate) const MARKED: u8 = 128;
 
 /// One object: a shape, its slots, and its kind's own data.
 #[derive(Clone, Debug)]
@@ -47,7 +46,6 @@ pub(crate) enum Kind {
     Set(Box<Table>),
     WeakMap(Box<Table>),
     WeakSet(Box<Table>),
-    WeakRef(Value),
     Promise(Box<PromiseData>),
     Coroutine(Box<Coroutine>),
     ArrayIter(Box<ArrayIter>),
@@ -56,7 +54,6 @@ pub(crate) enum Kind {
     IterHelper(Box<IterHelper>),
     /// Adapter of `Iterator.from`, or of a synchronous iterator used in `for await`.
     WrapIter(Value, Value),
-    RegExpIter(Box<RegExpIter>),
     Bytes(Vec<u8>),
     Url(Box<UrlData>),
     Params(Box<ParamsData>),
@@ -195,7 +192,6 @@ pub(crate) struct TableIter {
     pub(crate) target: ObjId,
     pub(crate) index: usize,
     pub(crate) what: IterWhat,
-    pub(crate) is_set: bool,
     pub(crate) done: bool,
 }
 
@@ -219,13 +215,6 @@ pub(crate) struct IterHelper {
     pub(crate) inner: Option<(Value, Value)>,
     pub(crate) done: bool,
     pub(crate) running: bool,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct RegExpIter {
-    pub(crate) regexp: ObjId,
-    pub(crate) text: StrId,
-    pub(crate) done: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -250,7 +250,6 @@ pub(crate) enum Fault {
     Unsupported { node: &'static str, advice: &'static str },
     ConstAssign(Key),
     BadTarget(&'static str),
-    SuperTwice,
 }
 
 /// The strings of one template site.

@@ -58,11 +58,11 @@ names! {
     THEN = "then", TO_STRING = "toString", VALUE_OF = "valueOf", TO_JSON = "toJSON", CAUSE = "cause",
     ERRORS = "errors", INDEX = "index", INPUT = "input", GROUPS = "groups", INDICES = "indices", RAW = "raw",
     GET = "get", SET = "set", ENUMERABLE = "enumerable", CONFIGURABLE = "configurable", WRITABLE = "writable",
-    CALLEE = "callee", LAST_INDEX = "lastIndex", PROTO = "__proto__", STATUS = "status", REASON = "reason",
+    LAST_INDEX = "lastIndex", PROTO = "__proto__", STATUS = "status", REASON = "reason",
     PROMISE = "promise", RESOLVE = "resolve", REJECT = "reject", HAS = "has", KEYS = "keys", SIZE = "size",
     ITEMS = "items", REMAINING = "remaining", OFFSET = "offset", PATH = "path", DESCRIPTION = "description",
     SIGNATURE = "signature", QUERY = "query", NAMESPACE = "namespace", LIMIT = "limit", UNDEFINED = "undefined",
-    ARGUMENTS = "arguments", DEFAULT = "default", STRING = "string", NUMBER = "number", EXEC = "exec",
+    DEFAULT = "default", STRING = "string", NUMBER = "number",
     FLAGS = "flags", JOIN = "join", ADD = "add", VALUES = "values",
 }
 

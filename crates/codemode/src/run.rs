@@ -198,7 +198,7 @@ impl Run {
         self.vm.host.held.push(main);
         let mut calls = FuturesUnordered::new();
         loop {
-            if let Err(error) = self.vm.run_jobs() {
+            if let Err(error) = self.vm.run_jobs(main) {
                 return self.stopped(error);
             }
             for call in std::mem::take(&mut self.vm.host.outbox) {
@@ -208,6 +208,12 @@ impl Run {
             }
             match self.progress(main) {
                 Ok(Some(ended)) => return ended,
+                Ok(None) if !self.vm.jobs.is_empty() => {
+                    // The program is through, but its result holds promises that aren't.
+                    if let Err(error) = self.vm.run_next_job() {
+                        return self.stopped(error);
+                    }
+                }
                 Ok(None) => {}
                 Err(error) => return self.stopped(error),
             }

@@ -252,8 +252,7 @@ fn for_each(vm: &mut Vm, args: Args) -> Res<Value> {
 
 fn iterator(vm: &mut Vm, args: Args, what: IterWhat) -> Res<Value> {
     let target = table(vm, args)?;
-    let is_set = matches!(vm.heap.kind(target), Kind::Set(_));
-    let iter = TableIter { target, index: 0, what, is_set, done: false };
+    let iter = TableIter { target, index: 0, what, done: false };
     Ok(Value::Obj(vm.heap.alloc(Some(i::TABLE_ITERATOR_PROTO), Kind::TableIter(Box::new(iter)))))
 }
 

@@ -278,7 +278,6 @@ impl Vm {
             Fault::BadTarget(what) => {
                 self.error(ErrorType::Syntax, &format!("Invalid left-hand side in {what}"))
             }
-            Fault::SuperTwice => self.error(ErrorType::Reference, "Super constructor may only be called once."),
         }
     }
 }

@@ -43,10 +43,13 @@ impl<'a> Compiler<'a> {
         let mark = self.mark();
         let scope = handler.scope_id.get();
         self.enter_scope(scope, &[], false);
+        let inner = handler.body.scope_id.get();
+        self.enter_scope(inner, &handler.body.body, false);
         if let Some(param) = &handler.param {
             self.bind_pattern(&param.pattern, reg);
         }
-        self.block(handler.body.scope_id.get(), &handler.body.body);
+        self.statements(&handler.body.body);
+        self.leave_scope(inner);
         self.leave_scope(scope);
         self.release(mark);
     }

@@ -71,7 +71,8 @@ impl Vm {
         let promise = self.promise_resolve(value)?;
         let first = self.frames.last().is_some_and(|f| f.coroutine.is_none());
         if first {
-            if self.host.waiting >= WAITING_LIMIT {
+            let is_main = self.frames.last().is_some_and(|f| f.func == 0);
+            if self.host.waiting >= WAITING_LIMIT && !is_main {
                 return Err(self.range_error("Too many promises are pending at once."));
             }
             self.host.waiting += 1;

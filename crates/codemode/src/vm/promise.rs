@@ -154,9 +154,20 @@ impl Vm {
         (resolve, reject)
     }
 
-    /// Runs jobs until none is left.
-    pub(crate) fn run_jobs(&mut self) -> Res<()> {
-        while let Some(job) = self.jobs.pop_front() {
+    /// Runs jobs until none is left, or until a promise settled.
+    pub(crate) fn run_jobs(&mut self, until: ObjId) -> Res<()> {
+        while self.promise(until).is_some_and(|p| p.state == PromiseState::Pending) {
+            self.run_next_job()?;
+            if self.jobs.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the job that waits longest.
+    pub(crate) fn run_next_job(&mut self) -> Res<()> {
+        if let Some(job) = self.jobs.pop_front() {
             self.current_job = Some(job);
             self.charge(1)?;
             if self.heap.bytes > self.heap.collect_at {
