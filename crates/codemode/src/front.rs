@@ -142,7 +142,7 @@ fn problems(list: &[OxcDiagnostic], text: &str) -> Vec<Problem> {
     let end = (text.len() - OPEN.len() - CLOSE.len()) as u32;
     list.iter()
         .map(|d| {
-            let offset = d.labels.first().map_or(0, |l| l.offset() as u32);
+            let offset = d.labels.first().map_or(0, |l| l.offset());
             Problem { message: d.message.to_string(), offset: offset.saturating_sub(OPEN.len() as u32).min(end) }
         })
         .collect()

@@ -32,6 +32,8 @@
 //! (`compile`) and run by a machine whose frames, objects and strings live in arenas of the run (`vm`, `heap`). What
 //! stands and what is missing is told in the crate's README.
 
+#![allow(clippy::wrong_self_convention, reason = "the conversions are named as ECMA-262 names them")]
+
 mod atoms;
 mod builtins;
 mod compile;

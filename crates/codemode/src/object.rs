@@ -57,7 +57,7 @@ pub(crate) enum Kind {
     Bytes(Vec<u8>),
     Url(Box<UrlData>),
     Params(Box<ParamsData>),
-    Headers(Box<Vec<(String, String)>>),
+    Headers(Vec<(String, String)>),
     TextEncoder,
     TextDecoder { fatal: bool, ignore_bom: bool },
     Tool(Box<ToolRef>),

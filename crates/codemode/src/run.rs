@@ -179,6 +179,7 @@ struct Run {
 }
 
 /// How a run ended.
+#[derive(Clone, Copy)]
 enum Ended {
     Value,
     Error(Value),

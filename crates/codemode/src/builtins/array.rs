@@ -468,9 +468,9 @@ pub(super) fn merge_sort(
             let middle = (start + width).min(len);
             let end = (start + 2 * width).min(len);
             let (mut left, mut right) = (start, middle);
-            for slot in start..end {
+            for slot in &mut to[start..end] {
                 let take_right = left >= middle || (right < end && less(vm, from[right], from[left])?);
-                to[slot] = if take_right { from[right] } else { from[left] };
+                *slot = if take_right { from[right] } else { from[left] };
                 if take_right { right += 1 } else { left += 1 }
             }
             start = end;

@@ -150,7 +150,8 @@ fn check_weak(vm: &mut Vm, id: ObjId, key: Value) -> Res<()> {
 
 fn normal(key: Value) -> Value {
     match key {
-        Value::Num(0.0) => Value::Num(0.0),
+        // Adding zero turns minus zero into zero.
+        Value::Num(n) => Value::Num(n + 0.0),
         other => other,
     }
 }

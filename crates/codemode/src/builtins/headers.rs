@@ -19,14 +19,14 @@ pub(super) fn install(b: &mut Builder) {
         let source = a.get(vm, 0);
         let pairs = match source {
             Value::Undefined => Vec::new(),
-            Value::Obj(id) if let Kind::Headers(list) = vm.heap.kind(id) => (**list).clone(),
+            Value::Obj(id) if let Kind::Headers(list) = vm.heap.kind(id) => list.clone(),
             other => pairs_from(vm, other)?,
         };
         let mut list = Vec::new();
         for (name, value) in pairs {
             list.push(checked(vm, &name, &value)?);
         }
-        Ok(Value::Obj(vm.heap.alloc(Some(i::HEADERS_PROTO), Kind::Headers(Box::new(list)))))
+        Ok(Value::Obj(vm.heap.alloc(Some(i::HEADERS_PROTO), Kind::Headers(list))))
     });
     b.methods(
         proto,

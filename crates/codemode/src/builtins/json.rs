@@ -747,7 +747,7 @@ pub(crate) fn quote(out: &mut String, units: Units<'_>) {
     if let Units::Narrow(bytes) = units {
         let mut start = 0;
         for (at, &byte) in bytes.iter().enumerate() {
-            if byte == b'"' || byte == b'\\' || byte < 32 || byte >= 128 {
+            if byte == b'"' || byte == b'\\' || !(32..128).contains(&byte) {
                 push_ascii(out, &bytes[start..at]);
                 escape_unit(out, u16::from(byte));
                 start = at + 1;

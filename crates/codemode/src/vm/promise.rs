@@ -137,15 +137,6 @@ impl Vm {
         }
     }
 
-    pub(crate) fn set_closure_data(&mut self, callee: Value, index: usize, value: Value) {
-        if let Some(id) = callee.as_obj()
-            && let Kind::NativeClosure(closure) = self.heap.kind_mut(id)
-            && let Some(slot) = closure.data.get_mut(index)
-        {
-            *slot = value;
-        }
-    }
-
     /// The functions that resolve and reject a promise; the first call of either counts.
     pub(crate) fn resolving_functions(&mut self, promise: ObjId) -> (Value, Value) {
         let used = self.array(vec![Value::Bool(false)]);
