@@ -67,7 +67,13 @@ pub(crate) const SYM_SPREADABLE: Key = Key::symbol(6);
 
 impl Atoms {
     pub(crate) fn new(names: &'static Names, program: Arc<Program>) -> Atoms {
-        Atoms { names, program, texts: Vec::new(), map: FxHashMap::default(), symbols: Vec::new() }
+        Atoms {
+            names,
+            program,
+            texts: Vec::new(),
+            map: FxHashMap::default(),
+            symbols: Vec::new(),
+        }
     }
 
     /// The text of a string atom.
@@ -86,7 +92,12 @@ impl Atoms {
 
     /// Interns text that isn't an array index, and tells the bytes that this took.
     pub(crate) fn intern(&mut self, text: &Text) -> (Key, usize) {
-        if let Some(&id) = self.names.map.get(text).or_else(|| self.program.atom_map.get(text)) {
+        if let Some(&id) = self
+            .names
+            .map
+            .get(text)
+            .or_else(|| self.program.atom_map.get(text))
+        {
             return (Key(id), 0);
         }
         if let Some(&id) = self.map.get(text) {
@@ -98,9 +109,18 @@ impl Atoms {
         (Key(id), 2 * text.bytes() + 80)
     }
 
-    pub(crate) fn symbol(&mut self, description: Option<Text>, private: bool, registered: bool) -> Key {
+    pub(crate) fn symbol(
+        &mut self,
+        description: Option<Text>,
+        private: bool,
+        registered: bool,
+    ) -> Key {
         let number = WELL_KNOWN.len() + self.symbols.len();
-        self.symbols.push(Symbol { description, private, registered });
+        self.symbols.push(Symbol {
+            description,
+            private,
+            registered,
+        });
         Key::symbol(number as u32)
     }
 
@@ -108,7 +128,9 @@ impl Atoms {
     pub(crate) fn describe(&self, symbol: u32) -> Option<Text> {
         match WELL_KNOWN.get(symbol as usize) {
             Some(name) => Some(Text::new(&format!("Symbol.{name}"))),
-            None => self.symbols[symbol as usize - WELL_KNOWN.len()].description.clone(),
+            None => self.symbols[symbol as usize - WELL_KNOWN.len()]
+                .description
+                .clone(),
         }
     }
 
@@ -121,7 +143,12 @@ impl Atoms {
     pub(crate) fn registered(&self, description: Units<'_>) -> Option<Key> {
         self.symbols
             .iter()
-            .position(|s| s.registered && s.description.as_ref().is_some_and(|d| d.units().same(description)))
+            .position(|s| {
+                s.registered
+                    && s.description
+                        .as_ref()
+                        .is_some_and(|d| d.units().same(description))
+            })
             .map(|n| Key::symbol((n + WELL_KNOWN.len()) as u32))
     }
 }

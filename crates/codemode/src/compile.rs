@@ -43,9 +43,23 @@ enum Var {
 
 /// What encloses the code being compiled and has a say when control leaves it.
 enum Enclosing {
-    Breakable { labels: Vec<Key>, is_loop: bool, plain_break: bool, breaks: Vec<usize>, continues: Vec<usize> },
-    Iterator { iter: Reg, is_async: bool },
-    Finally { kind: Reg, value: Reg, exits: Vec<Exit>, entries: Vec<usize> },
+    Breakable {
+        labels: Vec<Key>,
+        is_loop: bool,
+        plain_break: bool,
+        breaks: Vec<usize>,
+        continues: Vec<usize>,
+    },
+    Iterator {
+        iter: Reg,
+        is_async: bool,
+    },
+    Finally {
+        kind: Reg,
+        value: Reg,
+        exits: Vec<Exit>,
+        entries: Vec<usize>,
+    },
 }
 
 /// A way out through a `finally`; targets are positions in the enclosing list.
@@ -137,7 +151,8 @@ pub(crate) fn compile<'a>(
 impl<'a> Compiler<'a> {
     fn main(&mut self, main: Main<'a>, scope: Option<ScopeId>) {
         self.program.funcs.push(placeholder());
-        self.fns.push(FnState::new(FuncKind::Arrow, true, false, scope));
+        self.fns
+            .push(FnState::new(FuncKind::Arrow, true, false, scope));
         match main {
             Main::Value(e) => {
                 self.enter_scope(scope, &[], false);
@@ -160,10 +175,18 @@ impl<'a> Compiler<'a> {
     fn main_statements(&mut self, directives: &'a [ast::Directive<'a>], list: &'a [Statement<'a>]) {
         if let (Some(last), true) = (directives.last(), list.is_empty()) {
             let src = self.temp();
-            self.load_str(src, literal_text(last.expression.value.as_str(), last.expression.lone_surrogates));
+            self.load_str(
+                src,
+                literal_text(
+                    last.expression.value.as_str(),
+                    last.expression.lone_surrogates,
+                ),
+            );
             self.emit(Op::Return { src });
         }
-        let Some((last, before)) = list.split_last() else { return };
+        let Some((last, before)) = list.split_last() else {
+            return;
+        };
         self.statements(before);
         if let Statement::ExpressionStatement(expression) = last {
             let src = self.expr(&expression.expression);
@@ -243,7 +266,12 @@ impl<'a> Compiler<'a> {
 
     /// Interns text as a string constant: never an index key.
     fn atom(&mut self, text: Text) -> Key {
-        if let Some(&id) = self.names.map.get(&text).or_else(|| self.program.atom_map.get(&text)) {
+        if let Some(&id) = self
+            .names
+            .map
+            .get(&text)
+            .or_else(|| self.program.atom_map.get(&text))
+        {
             return Key(id);
         }
         let id = (self.names.texts.len() + self.program.atoms.len()) as u32;
@@ -311,7 +339,9 @@ impl<'a> Compiler<'a> {
 
     /// Closes the function being compiled.
     fn finish_fn(&mut self, name: Key, params: u16, length: u16) -> Func {
-        let Some(f) = self.fns.pop() else { return placeholder() };
+        let Some(f) = self.fns.pop() else {
+            return placeholder();
+        };
         let site_base = self.program.sites;
         self.program.sites += f.sites.len() as u32;
         let mut func = Func {

@@ -56,14 +56,32 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A diagnostic without a place.
     pub fn new(kind: DiagnosticKind, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { kind, message: message.into(), location: None, suggestions: Vec::new() }
+        Diagnostic {
+            kind,
+            message: message.into(),
+            location: None,
+            suggestions: Vec::new(),
+        }
     }
 
     /// A diagnostic at a byte offset of the source.
-    pub(crate) fn located(kind: DiagnosticKind, message: &str, source: &str, offset: u32) -> Diagnostic {
+    pub(crate) fn located(
+        kind: DiagnosticKind,
+        message: &str,
+        source: &str,
+        offset: u32,
+    ) -> Diagnostic {
         let location = locate(source, offset);
-        let message = format!("{message} (line {}, col {})", location.line, location.column);
-        Diagnostic { kind, message, location: Some(location), suggestions: Vec::new() }
+        let message = format!(
+            "{message} (line {}, col {})",
+            location.line, location.column
+        );
+        Diagnostic {
+            kind,
+            message,
+            location: Some(location),
+            suggestions: Vec::new(),
+        }
     }
 }
 

@@ -21,9 +21,17 @@ const CLOSE: &str = "\n})";
 /// Longest source accepted, in bytes.
 pub(crate) const SOURCE_LIMIT: usize = 1 << 20;
 /// Host stack set aside for each construct of the source that might nest in the one before it.
-const STACK_PER_LEVEL: usize = if cfg!(debug_assertions) { 16_000 } else { 3_000 };
+const STACK_PER_LEVEL: usize = if cfg!(debug_assertions) {
+    16_000
+} else {
+    3_000
+};
 /// Most constructs that might nest; more than this asks for more stack than is reasonable.
-const LEVEL_LIMIT: usize = if cfg!(debug_assertions) { 60_000 } else { 330_000 };
+const LEVEL_LIMIT: usize = if cfg!(debug_assertions) {
+    60_000
+} else {
+    330_000
+};
 
 /// A problem at a byte offset.
 struct Problem {
@@ -57,11 +65,16 @@ pub(crate) fn build_with_prelude(
 ) -> Result<Program, Vec<Diagnostic>> {
     let alone = build(source, names);
     if prelude.is_empty() {
-        return alone.map(|program| Program { print: true, ..program });
+        return alone.map(|program| Program {
+            print: true,
+            ..program
+        });
     }
     // A source that doesn't stand alone mustn't be completed by its prelude.
     if let Err(problems) = &alone
-        && problems.iter().any(|p| p.message.contains("Unexpected token") || p.message.contains("empty"))
+        && problems
+            .iter()
+            .any(|p| p.message.contains("Unexpected token") || p.message.contains("empty"))
     {
         return alone;
     }
@@ -74,7 +87,13 @@ pub(crate) fn build_with_prelude(
         let mut first = None;
         for kind in kinds {
             match attempt(&text, kind, names, shift) {
-                Ok(program) => return Ok(Program { source: source.to_owned(), print: true, ..program }),
+                Ok(program) => {
+                    return Ok(Program {
+                        source: source.to_owned(),
+                        print: true,
+                        ..program
+                    });
+                }
                 Err(problems) => first = first.or(Some(problems)),
             }
         }
@@ -82,7 +101,12 @@ pub(crate) fn build_with_prelude(
         Err(problems
             .iter()
             .map(|p| {
-                Diagnostic::located(DiagnosticKind::ParseError, &p.message, source, p.offset.saturating_sub(shift))
+                Diagnostic::located(
+                    DiagnosticKind::ParseError,
+                    &p.message,
+                    source,
+                    p.offset.saturating_sub(shift),
+                )
             })
             .collect())
     })
@@ -90,12 +114,22 @@ pub(crate) fn build_with_prelude(
 
 fn build_text(source: &str, text: &str, names: &'static Names) -> Result<Program, Vec<Diagnostic>> {
     let script = match attempt(text, SourceType::script(), names, 0) {
-        Ok(program) => return Ok(Program { source: source.to_owned(), ..program }),
+        Ok(program) => {
+            return Ok(Program {
+                source: source.to_owned(),
+                ..program
+            });
+        }
         Err(problems) => problems,
     };
     let first = |list: &[Problem]| list.first().map_or(0, |p| p.offset);
     let problems = match attempt(text, SourceType::ts().with_script(true), names, 0) {
-        Ok(program) => return Ok(Program { source: source.to_owned(), ..program }),
+        Ok(program) => {
+            return Ok(Program {
+                source: source.to_owned(),
+                ..program
+            });
+        }
         Err(typed) if first(&typed) > first(&script) => typed,
         Err(_) => script,
     };
@@ -105,20 +139,40 @@ fn build_text(source: &str, text: &str, names: &'static Names) -> Result<Program
         .collect())
 }
 
-fn attempt(text: &str, kind: SourceType, names: &'static Names, prelude: u32) -> Result<Program, Vec<Problem>> {
+fn attempt(
+    text: &str,
+    kind: SourceType,
+    names: &'static Names,
+    prelude: u32,
+) -> Result<Program, Vec<Problem>> {
     let allocator = Allocator::default();
-    let options = ParseOptions { preserve_parens: false, ..ParseOptions::default() };
-    let parsed = Parser::new(&allocator, text, kind).with_options(options).parse();
+    let options = ParseOptions {
+        preserve_parens: false,
+        ..ParseOptions::default()
+    };
+    let parsed = Parser::new(&allocator, text, kind)
+        .with_options(options)
+        .parse();
     let problems = problems(&parsed.diagnostics, text);
     if !problems.is_empty() {
         return Err(problems);
     }
     let Some(arrow) = wrapper(&parsed.program, text) else {
-        let offset = parsed.program.body.first().map_or(0, |s| stray_end(s).saturating_sub(OPEN.len() as u32 + 1));
-        return Err(vec![Problem { message: "Unexpected token '}'".to_owned(), offset }]);
+        let offset = parsed
+            .program
+            .body
+            .first()
+            .map_or(0, |s| stray_end(s).saturating_sub(OPEN.len() as u32 + 1));
+        return Err(vec![Problem {
+            message: "Unexpected token '}'".to_owned(),
+            offset,
+        }]);
     };
     if is_blank(arrow) {
-        return Err(vec![Problem { message: "the program is empty".to_owned(), offset: 0 }]);
+        return Err(vec![Problem {
+            message: "the program is empty".to_owned(),
+            offset: 0,
+        }]);
     }
     let semantic = SemanticBuilder::new_compiler().build(&parsed.program);
     let problems = self::problems(&semantic.diagnostics, text);
@@ -133,8 +187,15 @@ fn attempt(text: &str, kind: SourceType, names: &'static Names, prelude: u32) ->
         other @ CompileError::TooLarge { .. } => Err(other),
     });
     result.map_err(|error| {
-        let offset = if let CompileError::TooLarge { span } = error { span } else { 0 };
-        vec![Problem { message: "a function of the program is too large".to_owned(), offset }]
+        let offset = if let CompileError::TooLarge { span } = error {
+            span
+        } else {
+            0
+        };
+        vec![Problem {
+            message: "a function of the program is too large".to_owned(),
+            offset,
+        }]
     })
 }
 
@@ -143,23 +204,35 @@ fn problems(list: &[OxcDiagnostic], text: &str) -> Vec<Problem> {
     list.iter()
         .map(|d| {
             let offset = d.labels.first().map_or(0, |l| l.offset());
-            Problem { message: d.message.to_string(), offset: offset.saturating_sub(OPEN.len() as u32).min(end) }
+            Problem {
+                message: d.message.to_string(),
+                offset: offset.saturating_sub(OPEN.len() as u32).min(end),
+            }
         })
         .collect()
 }
 
 /// The arrow function that wraps the source, when the source stayed inside.
-fn wrapper<'b, 'a>(program: &'b ast::Program<'a>, text: &str) -> Option<&'b ast::ArrowFunctionExpression<'a>> {
-    let [Statement::ExpressionStatement(statement)] = program.body.as_slice() else { return None };
+fn wrapper<'b, 'a>(
+    program: &'b ast::Program<'a>,
+    text: &str,
+) -> Option<&'b ast::ArrowFunctionExpression<'a>> {
+    let [Statement::ExpressionStatement(statement)] = program.body.as_slice() else {
+        return None;
+    };
     match &statement.expression {
-        Expression::ArrowFunctionExpression(arrow) if arrow.span.end as usize == text.len() - 1 => Some(arrow),
+        Expression::ArrowFunctionExpression(arrow) if arrow.span.end as usize == text.len() - 1 => {
+            Some(arrow)
+        }
         _ => None,
     }
 }
 
 /// Where the first function of a source that broke out of its wrapper ends.
 fn stray_end(statement: &Statement<'_>) -> u32 {
-    let Statement::ExpressionStatement(s) = statement else { return statement.span().end };
+    let Statement::ExpressionStatement(s) = statement else {
+        return statement.span().end;
+    };
     let mut e = &s.expression;
     loop {
         e = match e {
@@ -177,7 +250,9 @@ fn stray_end(statement: &Statement<'_>) -> u32 {
 
 fn is_blank(arrow: &ast::ArrowFunctionExpression<'_>) -> bool {
     match &arrow.body {
-        ArrowFunctionBody::FunctionBody(body) => body.statements.is_empty() && body.directives.is_empty(),
+        ArrowFunctionBody::FunctionBody(body) => {
+            body.statements.is_empty() && body.directives.is_empty()
+        }
         _ => false,
     }
 }
@@ -185,32 +260,52 @@ fn is_blank(arrow: &ast::ArrowFunctionExpression<'_>) -> bool {
 /// What there is to run.
 #[derive(Clone, Copy)]
 pub(crate) enum Main<'a> {
-    Statements { directives: &'a [ast::Directive<'a>], list: &'a [Statement<'a>] },
+    Statements {
+        directives: &'a [ast::Directive<'a>],
+        list: &'a [Statement<'a>],
+    },
     Value(&'a Expression<'a>),
 }
 
 /// Takes off a single arrow function around the whole program.
 fn unwrap<'a>(arrow: &'a ast::ArrowFunctionExpression<'a>) -> (Main<'a>, Option<ScopeId>) {
     let ArrowFunctionBody::FunctionBody(body) = &arrow.body else {
-        return (Main::Statements { directives: &[], list: &[] }, arrow.scope_id.get());
+        return (
+            Main::Statements {
+                directives: &[],
+                list: &[],
+            },
+            arrow.scope_id.get(),
+        );
     };
-    if let ([Statement::ExpressionStatement(only)], true) = (body.statements.as_slice(), body.directives.is_empty())
+    if let ([Statement::ExpressionStatement(only)], true) =
+        (body.statements.as_slice(), body.directives.is_empty())
         && let Expression::ArrowFunctionExpression(inner) = &only.expression
         && inner.params.items.is_empty()
         && inner.params.rest.is_none()
     {
         let main = match &inner.body {
-            ArrowFunctionBody::FunctionBody(body) => {
-                Main::Statements { directives: &body.directives, list: &body.statements }
-            }
+            ArrowFunctionBody::FunctionBody(body) => Main::Statements {
+                directives: &body.directives,
+                list: &body.statements,
+            },
             other => match other.as_expression() {
                 Some(e) => Main::Value(e),
-                None => Main::Statements { directives: &[], list: &[] },
+                None => Main::Statements {
+                    directives: &[],
+                    list: &[],
+                },
             },
         };
         return (main, inner.scope_id.get());
     }
-    (Main::Statements { directives: &body.directives, list: &body.statements }, arrow.scope_id.get())
+    (
+        Main::Statements {
+            directives: &body.directives,
+            list: &body.statements,
+        },
+        arrow.scope_id.get(),
+    )
 }
 
 /// Blanks a Markdown code fence around the source, keeping every offset.
@@ -220,17 +315,31 @@ fn without_fence(source: &str) -> String {
     if !trimmed.starts_with("```") || !trimmed.ends_with("```") || trimmed.len() < 6 {
         return source.to_owned();
     }
-    let Some(line_end) = trimmed.find('\n') else { return source.to_owned() };
+    let Some(line_end) = trimmed.find('\n') else {
+        return source.to_owned();
+    };
     let info = &trimmed[3..line_end];
     if info.contains('`') || line_end + 3 > trimmed.len() {
         return source.to_owned();
     }
     let open = start..start + line_end;
     let close = start + trimmed.len() - 3..start + trimmed.len();
-    let blank = |c: char| if c == '\n' || c == '\r' { c.to_string() } else { " ".repeat(c.len_utf8()) };
+    let blank = |c: char| {
+        if c == '\n' || c == '\r' {
+            c.to_string()
+        } else {
+            " ".repeat(c.len_utf8())
+        }
+    };
     source
         .char_indices()
-        .map(|(at, c)| if open.contains(&at) || close.contains(&at) { blank(c) } else { c.to_string() })
+        .map(|(at, c)| {
+            if open.contains(&at) || close.contains(&at) {
+                blank(c)
+            } else {
+                c.to_string()
+            }
+        })
         .collect()
 }
 
@@ -241,7 +350,9 @@ fn levels(source: &str) -> usize {
     let mut word = 0;
     for byte in source.bytes() {
         match byte {
-            b'(' | b'[' | b'{' | b'!' | b'~' | b'+' | b'-' | b'?' | b'=' | b'*' | b':' | b'<' => count += 1,
+            b'(' | b'[' | b'{' | b'!' | b'~' | b'+' | b'-' | b'?' | b'=' | b'*' | b':' | b'<' => {
+                count += 1
+            }
             // A keyword that can stand in front of itself has at least two letters.
             b'a'..=b'z' => {
                 word += 1;

@@ -16,7 +16,12 @@ use std::sync::Arc;
 pub(crate) enum Repr {
     Free,
     Flat(Text),
-    Rope { left: StrId, right: StrId, len: u32, wide: bool },
+    Rope {
+        left: StrId,
+        right: StrId,
+        len: u32,
+        wide: bool,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -55,7 +60,10 @@ pub(crate) struct Heap {
 
 impl Heap {
     pub(crate) fn new(objs: Vec<Obj>, shapes: Vec<Shape>) -> Heap {
-        let bytes = objs.iter().map(|o| size_of::<Obj>() + o.slots.len() * size_of::<Value>()).sum();
+        let bytes = objs
+            .iter()
+            .map(|o| size_of::<Obj>() + o.slots.len() * size_of::<Value>())
+            .sum();
         Heap {
             objs,
             free_objs: Vec::new(),
@@ -110,7 +118,12 @@ impl Heap {
         if let Some(id) = proto {
             self.obj_mut(id).flags |= crate::object::IS_PROTO;
         }
-        let shape = self.push_shape(Shape { proto, table: Arc::default(), unique: false, next: Vec::new() });
+        let shape = self.push_shape(Shape {
+            proto,
+            table: Arc::default(),
+            unique: false,
+            next: Vec::new(),
+        });
         self.roots.insert(proto, shape);
         shape
     }
@@ -128,7 +141,12 @@ impl Heap {
 
     pub(crate) fn alloc_shaped(&mut self, shape: ShapeId, kind: Kind) -> ObjId {
         self.bytes += size_of::<Obj>() + kind_bytes(&kind);
-        let obj = Obj { shape, flags: EXTENSIBLE, slots: Vec::new(), kind };
+        let obj = Obj {
+            shape,
+            flags: EXTENSIBLE,
+            slots: Vec::new(),
+            kind,
+        };
         if let Some(free) = self.free_objs.pop() {
             self.objs[free as usize] = obj;
             return ObjId(free);
@@ -200,7 +218,15 @@ impl Heap {
         }
         let wide = self.is_wide(left) || self.is_wide(right);
         if a + b > 32 {
-            return self.push_str(Repr::Rope { left, right, len: (a + b) as u32, wide }, None);
+            return self.push_str(
+                Repr::Rope {
+                    left,
+                    right,
+                    len: (a + b) as u32,
+                    wide,
+                },
+                None,
+            );
         }
         self.flatten(left);
         self.flatten(right);
@@ -223,7 +249,9 @@ impl Heap {
 
     /// Turns a rope into flat text; the loop keeps its own stack, so depth costs nothing of the host's.
     pub(crate) fn flatten(&mut self, id: StrId) {
-        let Repr::Rope { len, wide, .. } = self.strs[id.0 as usize].repr else { return };
+        let Repr::Rope { len, wide, .. } = self.strs[id.0 as usize].repr else {
+            return;
+        };
         let mut todo = vec![id];
         let text = if wide {
             let mut out: Vec<u16> = Vec::with_capacity(len as usize);
@@ -290,7 +318,9 @@ impl Heap {
             self.bytes += 16;
             Arc::make_mut(&mut self.shapes[from.0 as usize].table).push(key, attrs);
             from
-        } else if let Some(&(_, _, next)) = shape.next.iter().find(|(k, a, _)| *k == key && *a == attrs) {
+        } else if let Some(&(_, _, next)) =
+            shape.next.iter().find(|(k, a, _)| *k == key && *a == attrs)
+        {
             next
         } else if shape.table.order.len() >= SHARED_LIMIT || shape.next.len() >= TRANSITION_LIMIT {
             let own = self.make_unique(id);
@@ -300,7 +330,12 @@ impl Heap {
             let (proto, mut table) = (shape.proto, Table::clone(&shape.table));
             table.push(key, attrs);
             self.bytes += table.order.len() * 24;
-            let next = self.push_shape(Shape { proto, table: Arc::new(table), unique: false, next: Vec::new() });
+            let next = self.push_shape(Shape {
+                proto,
+                table: Arc::new(table),
+                unique: false,
+                next: Vec::new(),
+            });
             self.shapes[from.0 as usize].next.push((key, attrs, next));
             next
         };
@@ -313,8 +348,17 @@ impl Heap {
     pub(crate) fn make_unique(&mut self, id: ObjId) -> ShapeId {
         let old = self.obj(id).shape.0 as usize;
         let shape = &mut self.shapes[old];
-        let table = if shape.unique { std::mem::take(&mut shape.table) } else { Arc::clone(&shape.table) };
-        let own = Shape { proto: shape.proto, table, unique: true, next: Vec::new() };
+        let table = if shape.unique {
+            std::mem::take(&mut shape.table)
+        } else {
+            Arc::clone(&shape.table)
+        };
+        let own = Shape {
+            proto: shape.proto,
+            table,
+            unique: true,
+            next: Vec::new(),
+        };
         self.bytes += own.table.order.len() * 24;
         let own = self.push_shape(own);
         self.obj_mut(id).shape = own;
@@ -365,10 +409,15 @@ impl Heap {
                 self.free_objs.push(at as u32);
             }
         }
-        self.roots.retain(|proto, _| proto.is_none_or(|p| marks.objs[p.0 as usize]));
+        self.roots
+            .retain(|proto, _| proto.is_none_or(|p| marks.objs[p.0 as usize]));
         for (at, cell) in self.strs.iter_mut().enumerate() {
             if marks.strs[at] {
-                let held = if let Repr::Flat(text) = &cell.repr { text.bytes() } else { 0 };
+                let held = if let Repr::Flat(text) = &cell.repr {
+                    text.bytes()
+                } else {
+                    0
+                };
                 bytes += size_of::<StrCell>() + held;
             } else if !matches!(cell.repr, Repr::Free) {
                 cell.repr = Repr::Free;
@@ -393,7 +442,11 @@ impl Heap {
         } else {
             self.bigs.clear();
         }
-        bytes += self.bigs.iter().map(|b| 48 + b.bits() as usize / 8).sum::<usize>();
+        bytes += self
+            .bigs
+            .iter()
+            .map(|b| 48 + b.bits() as usize / 8)
+            .sum::<usize>();
         self.bytes = bytes + self.interned;
         self.collect_at = (self.bytes * 2).max(FIRST_COLLECTION);
     }
@@ -457,7 +510,9 @@ impl Marker {
         while let Some(value) = self.todo.pop() {
             match value {
                 Value::Str(id) => {
-                    let Some(mark) = self.strs.get_mut(id.0 as usize) else { continue };
+                    let Some(mark) = self.strs.get_mut(id.0 as usize) else {
+                        continue;
+                    };
                     if !std::mem::replace(mark, true)
                         && let Repr::Rope { left, right, .. } = heap.strs[id.0 as usize].repr
                     {
@@ -466,13 +521,17 @@ impl Marker {
                     }
                 }
                 Value::Cell(id) => {
-                    let Some(mark) = self.cells.get_mut(id.0 as usize) else { continue };
+                    let Some(mark) = self.cells.get_mut(id.0 as usize) else {
+                        continue;
+                    };
                     if !std::mem::replace(mark, true) {
                         self.value(heap.cells[id.0 as usize]);
                     }
                 }
                 Value::Obj(id) => {
-                    let Some(mark) = self.objs.get_mut(id.0 as usize) else { continue };
+                    let Some(mark) = self.objs.get_mut(id.0 as usize) else {
+                        continue;
+                    };
                     if !std::mem::replace(mark, true) {
                         self.children(heap, heap.obj(id));
                     }
@@ -493,7 +552,9 @@ impl Marker {
         match &obj.kind {
             Kind::Array(items) => items.iter().for_each(|&v| self.value(v)),
             Kind::Closure(c) => {
-                c.captures.iter().for_each(|&cell| self.value(Value::Cell(cell)));
+                c.captures
+                    .iter()
+                    .for_each(|&cell| self.value(Value::Cell(cell)));
                 self.value(c.this);
                 self.value(c.new_target);
                 c.home.into_iter().chain(c.fields).for_each(|o| self.obj(o));
@@ -558,7 +619,11 @@ impl Marker {
 
     pub(crate) fn reaction(&mut self, reaction: crate::object::Reaction) {
         match reaction {
-            crate::object::Reaction::Then { fulfilled, rejected, derived } => {
+            crate::object::Reaction::Then {
+                fulfilled,
+                rejected,
+                derived,
+            } => {
                 self.value(fulfilled);
                 self.value(rejected);
                 derived.into_iter().for_each(|o| self.obj(o));

@@ -124,9 +124,18 @@ pub struct Environment {
 
 impl Default for Environment {
     fn default() -> Environment {
-        let now_ms = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_millis() as f64);
-        let seed = std::collections::hash_map::RandomState::new().build_hasher().finish();
-        Environment { now_ms: Arc::new(now_ms), seed }
+        let now_ms = || {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0.0, |d| d.as_millis() as f64)
+        };
+        let seed = std::collections::hash_map::RandomState::new()
+            .build_hasher()
+            .finish();
+        Environment {
+            now_ms: Arc::new(now_ms),
+            seed,
+        }
     }
 }
 
@@ -156,8 +165,15 @@ pub(crate) struct HostState {
 }
 
 impl HostState {
-    pub(crate) fn new(limits: Limits, tools: Arc<ToolSet>, cancel: CancelFlag, environment: Environment) -> HostState {
-        let deadline = limits.timeout_ms.and_then(|ms| Instant::now().checked_add(Duration::from_millis(ms)));
+    pub(crate) fn new(
+        limits: Limits,
+        tools: Arc<ToolSet>,
+        cancel: CancelFlag,
+        environment: Environment,
+    ) -> HostState {
+        let deadline = limits
+            .timeout_ms
+            .and_then(|ms| Instant::now().checked_add(Duration::from_millis(ms)));
         let random = environment.seed;
         HostState {
             limits,
@@ -181,7 +197,8 @@ impl HostState {
     }
 
     pub(crate) fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
@@ -230,6 +247,9 @@ impl HostState {
 
     /// Objects that the host side holds on to.
     pub(crate) fn roots(&self) -> impl Iterator<Item = ObjId> + '_ {
-        self.pending.values().map(|(promise, ..)| *promise).chain(self.held.iter().copied())
+        self.pending
+            .values()
+            .map(|(promise, ..)| *promise)
+            .chain(self.held.iter().copied())
     }
 }

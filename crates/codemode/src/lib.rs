@@ -32,7 +32,10 @@
 //! (`compile`) and run by a machine whose frames, objects and strings live in arenas of the run (`vm`, `heap`). What
 //! stands and what is missing is told in the crate's README.
 
-#![allow(clippy::wrong_self_convention, reason = "the conversions are named as ECMA-262 names them")]
+#![allow(
+    clippy::wrong_self_convention,
+    reason = "the conversions are named as ECMA-262 names them"
+)]
 
 mod atoms;
 mod builtins;
@@ -59,5 +62,7 @@ mod vm;
 
 pub use diagnostic::{Diagnostic, DiagnosticKind, Location};
 pub use host::{Call, CancelFlag, Environment, Limits, Output, Reply, ToolError, Truncation};
-pub use run::{Compiled, Interrupted, Outcome, Runtime, ToolCall, ToolHost, compile, compile_with_prelude};
+pub use run::{
+    Compiled, Interrupted, Outcome, Runtime, ToolCall, ToolHost, compile, compile_with_prelude,
+};
 pub use tools::{BadPath, Descriptor, Namespace, Tool, ToolSet, expression};

@@ -158,7 +158,9 @@ pub(crate) fn parse_digits(text: Units<'_>, radix: u32) -> (f64, usize) {
     let mut value = 0.0;
     let mut used = 0;
     for unit in text.iter() {
-        let Some(digit) = char::from_u32(u32::from(unit)).and_then(|c| c.to_digit(radix)) else { break };
+        let Some(digit) = char::from_u32(u32::from(unit)).and_then(|c| c.to_digit(radix)) else {
+            break;
+        };
         value = value * f64::from(radix) + f64::from(digit);
         used += 1;
     }
@@ -166,7 +168,11 @@ pub(crate) fn parse_digits(text: Units<'_>, radix: u32) -> (f64, usize) {
         return (f64::NAN, 0);
     }
     if radix == 10 && used > 15 {
-        let ascii: String = text.slice(0, used).iter().map(|u| u as u8 as char).collect();
+        let ascii: String = text
+            .slice(0, used)
+            .iter()
+            .map(|u| u as u8 as char)
+            .collect();
         return (ascii.parse().unwrap_or(f64::NAN), used);
     }
     (value, used)
@@ -219,7 +225,13 @@ mod tests {
 
     #[test]
     fn numbers_print_as_the_standard_says() {
-        for (value, text) in [(0.1, "0.1"), (-0.0, "0"), (1e21, "1e+21"), (123456789.0, "123456789"), (1e-7, "1e-7")] {
+        for (value, text) in [
+            (0.1, "0.1"),
+            (-0.0, "0"),
+            (1e21, "1e+21"),
+            (123456789.0, "123456789"),
+            (1e-7, "1e-7"),
+        ] {
             assert_eq!(to_string(value), text);
         }
         assert_eq!(to_radix(255.5, 16), "ff.8");

@@ -59,7 +59,10 @@ pub(crate) enum Kind {
     Params(Box<ParamsData>),
     Headers(Vec<(String, String)>),
     TextEncoder,
-    TextDecoder { fatal: bool, ignore_bom: bool },
+    TextDecoder {
+        fatal: bool,
+        ignore_bom: bool,
+    },
     Tool(Box<ToolRef>),
     /// Names still to visit by a `for-in`.
     NameIter(Box<(Vec<Key>, usize, Value)>),
@@ -126,7 +129,11 @@ pub(crate) struct PromiseData {
 /// What happens when a promise settles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reaction {
-    Then { fulfilled: Value, rejected: Value, derived: Option<ObjId> },
+    Then {
+        fulfilled: Value,
+        rejected: Value,
+        derived: Option<ObjId>,
+    },
     Resume(ObjId),
 }
 
@@ -302,7 +309,11 @@ impl Obj {
     pub(crate) fn is_callable(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Closure(_) | Kind::Native(_) | Kind::NativeClosure(_) | Kind::Bound(_) | Kind::Tool(_)
+            Kind::Closure(_)
+                | Kind::Native(_)
+                | Kind::NativeClosure(_)
+                | Kind::Bound(_)
+                | Kind::Tool(_)
         )
     }
 }

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 /// Cuts result, logs and warnings down to the limit.
 pub(crate) fn fit(mut outcome: Outcome, limits: &Limits) -> Outcome {
-    let Some(limit) = limits.max_output_bytes else { return outcome };
+    let Some(limit) = limits.max_output_bytes else {
+        return outcome;
+    };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut left = limit;
     if let Ok(value) = &outcome.result {
@@ -36,7 +38,9 @@ pub(crate) fn fit(mut outcome: Outcome, limits: &Limits) -> Outcome {
     if kept < total {
         outcome.truncated = true;
         outcome.logs.truncate(kept);
-        outcome.logs.push(format!("[logs truncated: showing {kept} of {total} lines]"));
+        outcome
+            .logs
+            .push(format!("[logs truncated: showing {kept} of {total} lines]"));
     }
     fit_warnings(&mut outcome, limit);
     outcome
@@ -58,7 +62,9 @@ fn fit_warnings(outcome: &mut Outcome, limit: usize) {
         outcome.truncated = true;
         outcome.warnings.truncate(kept);
         let message = format!("{omitted} more warnings were omitted to fit the output limit.");
-        outcome.warnings.push(Diagnostic::new(DiagnosticKind::Truncated, message));
+        outcome
+            .warnings
+            .push(Diagnostic::new(DiagnosticKind::Truncated, message));
     }
 }
 
@@ -124,7 +130,11 @@ fn cut_value(value: &Value, budget: usize) -> Value {
                 if head + 8 > left {
                     break;
                 }
-                let item = if cost + head <= share.max(16) { item.clone() } else { cut_value(item, share.saturating_sub(head)) };
+                let item = if cost + head <= share.max(16) {
+                    item.clone()
+                } else {
+                    cut_value(item, share.saturating_sub(head))
+                };
                 left = left.saturating_sub(head + item.to_string().len());
                 out.insert(key.clone(), item);
             }

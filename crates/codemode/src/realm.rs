@@ -128,7 +128,12 @@ impl Builder {
         };
         for at in 0..intrinsic::COUNT {
             let proto = (at != intrinsic::OBJECT_PROTO.0).then_some(intrinsic::OBJECT_PROTO);
-            realm.shapes.push(Shape { proto, table: Arc::default(), unique: true, next: Vec::new() });
+            realm.shapes.push(Shape {
+                proto,
+                table: Arc::default(),
+                unique: true,
+                next: Vec::new(),
+            });
             realm.objs.push(Obj {
                 shape: ShapeId(at),
                 flags: EXTENSIBLE | IS_PROTO,
@@ -145,7 +150,13 @@ impl Builder {
 
     pub(crate) fn native(&mut self, name: &str, length: u8, func: NativeFn) -> u16 {
         let name = self.key(name);
-        self.realm.natives.push(Native { name, length, func, constructor: false, object: None });
+        self.realm.natives.push(Native {
+            name,
+            length,
+            func,
+            constructor: false,
+            object: None,
+        });
         self.realm.natives.len() as u16 - 1
     }
 
@@ -217,7 +228,13 @@ impl Builder {
         self.define(object, key, Value::Lazy(number), Attrs::HIDDEN);
     }
 
-    pub(crate) fn getter(&mut self, object: ObjId, name: &str, get: NativeFn, set: Option<NativeFn>) {
+    pub(crate) fn getter(
+        &mut self,
+        object: ObjId,
+        name: &str,
+        get: NativeFn,
+        set: Option<NativeFn>,
+    ) {
         let key = self.key(name);
         let getter = Value::Lazy(self.native(&format!("get {name}"), 0, get));
         let setter = match set {
@@ -225,14 +242,29 @@ impl Builder {
             None => Value::Undefined,
         };
         let pair = self.object(Kind::Accessor(getter, setter), None);
-        self.define(object, key, Value::Obj(pair), Attrs(Attrs::CONFIGURABLE | Attrs::ACCESSOR));
+        self.define(
+            object,
+            key,
+            Value::Obj(pair),
+            Attrs(Attrs::CONFIGURABLE | Attrs::ACCESSOR),
+        );
     }
 
     fn object(&mut self, kind: Kind, proto: Option<ObjId>) -> ObjId {
         let at = self.realm.objs.len() as u32;
         let shape = ShapeId(self.realm.shapes.len() as u32);
-        self.realm.shapes.push(Shape { proto, table: Arc::default(), unique: true, next: Vec::new() });
-        self.realm.objs.push(Obj { shape, flags: EXTENSIBLE, slots: Vec::new(), kind });
+        self.realm.shapes.push(Shape {
+            proto,
+            table: Arc::default(),
+            unique: true,
+            next: Vec::new(),
+        });
+        self.realm.objs.push(Obj {
+            shape,
+            flags: EXTENSIBLE,
+            slots: Vec::new(),
+            kind,
+        });
         ObjId(at)
     }
 
@@ -249,7 +281,14 @@ impl Builder {
     }
 
     /// Makes `object` the constructor `name` of the objects that inherit from `prototype`, and a global.
-    pub(crate) fn constructor(&mut self, object: ObjId, prototype: ObjId, name: &str, length: u8, func: NativeFn) {
+    pub(crate) fn constructor(
+        &mut self,
+        object: ObjId,
+        prototype: ObjId,
+        name: &str,
+        length: u8,
+        func: NativeFn,
+    ) {
         let number = self.native(name, length, func);
         let native = &mut self.realm.natives[number as usize];
         native.constructor = true;
@@ -259,7 +298,12 @@ impl Builder {
             self.proto(object, intrinsic::FUNCTION_PROTO);
         }
         self.define(object, name::PROTOTYPE, Value::Obj(prototype), Attrs(0));
-        self.define(prototype, name::CONSTRUCTOR, Value::Obj(object), Attrs::HIDDEN);
+        self.define(
+            prototype,
+            name::CONSTRUCTOR,
+            Value::Obj(object),
+            Attrs::HIDDEN,
+        );
         self.global(name, Value::Obj(object));
     }
 

@@ -96,7 +96,12 @@ mod tests {
         let regex = Regex::new(Text::new(pattern).units(), Flags::parse(flags)?).ok()?;
         let text = Text::new(text);
         let captures = regex.exec(text.units(), 0, false, &mut |_| true).ok()??;
-        Some(captures.iter().map(|c| c.map(|(a, b)| text.units().slice(a, b).to_utf8())).collect())
+        Some(
+            captures
+                .iter()
+                .map(|c| c.map(|(a, b)| text.units().slice(a, b).to_utf8()))
+                .collect(),
+        )
     }
 
     fn whole(pattern: &str, flags: &str, text: &str) -> Option<String> {
@@ -113,7 +118,12 @@ mod tests {
             ("(aa|aabaac|ba|b|c)*", "", "aabaac", Some("aaba")),
             ("(z)((a+)?(b+)?(c))*", "", "zaacbbbcac", Some("zaacbbbcac")),
             ("(?=(a+))a*b\\1", "", "baaabac", Some("aba")),
-            ("(.*?)a(?!(a+)b\\2c)\\2(.*)", "", "baaabaac", Some("baaabaac")),
+            (
+                "(.*?)a(?!(a+)b\\2c)\\2(.*)",
+                "",
+                "baaabaac",
+                Some("baaabaac"),
+            ),
             ("(?<=\\$)\\d+(\\.\\d*)?", "", "cost $10.50", Some("10.50")),
             ("(?<!\\$)\\b\\d+", "", "$10 20", Some("20")),
             ("^b", "m", "a\nb", Some("b")),
@@ -128,7 +138,11 @@ mod tests {
             ("(?:a*)*b", "", "aaab", Some("aaab")),
             ("a{0}b", "", "ab", Some("b")),
         ] {
-            assert_eq!(whole(pattern, flags, text).as_deref(), expected, "/{pattern}/{flags} on {text}");
+            assert_eq!(
+                whole(pattern, flags, text).as_deref(),
+                expected,
+                "/{pattern}/{flags} on {text}"
+            );
         }
     }
 
@@ -136,16 +150,35 @@ mod tests {
     fn captures_inside_a_loop_are_those_of_its_last_round() {
         let captures = find("(z)((a+)?(b+)?(c))*", "", "zaacbbbcac").unwrap();
         let texts: Vec<Option<&str>> = captures.iter().map(Option::as_deref).collect();
-        assert_eq!(texts, [Some("zaacbbbcac"), Some("z"), Some("ac"), Some("a"), None, Some("c")]);
+        assert_eq!(
+            texts,
+            [
+                Some("zaacbbbcac"),
+                Some("z"),
+                Some("ac"),
+                Some("a"),
+                None,
+                Some("c")
+            ]
+        );
     }
 
     #[test]
     fn malformed_patterns_are_refused() {
-        for (pattern, flags) in
-            [("(", ""), ("a**", ""), ("[b-a]", ""), ("\\", ""), ("{1}", "u"), ("(?<a>)(?<a>)", ""), ("\\p{Foo}", "u")]
-        {
+        for (pattern, flags) in [
+            ("(", ""),
+            ("a**", ""),
+            ("[b-a]", ""),
+            ("\\", ""),
+            ("{1}", "u"),
+            ("(?<a>)(?<a>)", ""),
+            ("\\p{Foo}", "u"),
+        ] {
             assert!(find(pattern, flags, "").is_none(), "{pattern}");
-            assert!(Regex::new(Text::new(pattern).units(), Flags::parse(flags).unwrap()).is_err(), "{pattern}");
+            assert!(
+                Regex::new(Text::new(pattern).units(), Flags::parse(flags).unwrap()).is_err(),
+                "{pattern}"
+            );
         }
     }
 

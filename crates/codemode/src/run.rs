@@ -46,7 +46,13 @@ pub struct Outcome {
 
 impl Outcome {
     pub(crate) fn failed(error: Diagnostic) -> Outcome {
-        Outcome { result: Err(error), warnings: Vec::new(), logs: Vec::new(), truncated: false, tool_calls: Vec::new() }
+        Outcome {
+            result: Err(error),
+            warnings: Vec::new(),
+            logs: Vec::new(),
+            truncated: false,
+            tool_calls: Vec::new(),
+        }
     }
 
     /// The JSON form.
@@ -55,18 +61,30 @@ impl Outcome {
         map.insert("ok".to_owned(), self.result.is_ok().into());
         match &self.result {
             Ok(value) => map.insert("value".to_owned(), value.clone()),
-            Err(error) => map.insert("error".to_owned(), serde_json::to_value(error).unwrap_or_default()),
+            Err(error) => map.insert(
+                "error".to_owned(),
+                serde_json::to_value(error).unwrap_or_default(),
+            ),
         };
         if !self.warnings.is_empty() {
-            map.insert("warnings".to_owned(), serde_json::to_value(&self.warnings).unwrap_or_default());
+            map.insert(
+                "warnings".to_owned(),
+                serde_json::to_value(&self.warnings).unwrap_or_default(),
+            );
         }
         if !self.logs.is_empty() {
-            map.insert("logs".to_owned(), serde_json::to_value(&self.logs).unwrap_or_default());
+            map.insert(
+                "logs".to_owned(),
+                serde_json::to_value(&self.logs).unwrap_or_default(),
+            );
         }
         if self.truncated {
             map.insert("truncated".to_owned(), true.into());
         }
-        map.insert("toolCalls".to_owned(), serde_json::to_value(&self.tool_calls).unwrap_or_default());
+        map.insert(
+            "toolCalls".to_owned(),
+            serde_json::to_value(&self.tool_calls).unwrap_or_default(),
+        );
         serde_json::Value::Object(map)
     }
 }
@@ -95,7 +113,9 @@ pub struct Compiled {
 /// All syntax errors found, in the order of the source.
 pub fn compile(source: &str) -> Result<Compiled, Vec<Diagnostic>> {
     let program = front::build(source, &realm().names)?;
-    Ok(Compiled { program: Arc::new(program) })
+    Ok(Compiled {
+        program: Arc::new(program),
+    })
 }
 
 /// Compiles a program that runs after a prelude in the same scope. `print` is `console.log` in both. Places refer to
@@ -105,7 +125,9 @@ pub fn compile(source: &str) -> Result<Compiled, Vec<Diagnostic>> {
 /// All syntax errors found.
 pub fn compile_with_prelude(prelude: &str, source: &str) -> Result<Compiled, Vec<Diagnostic>> {
     let program = front::build_with_prelude(prelude, source, &realm().names)?;
-    Ok(Compiled { program: Arc::new(program) })
+    Ok(Compiled {
+        program: Arc::new(program),
+    })
 }
 
 /// Tools and limits for any number of runs. Every run starts from the same clean state.
@@ -119,7 +141,11 @@ pub struct Runtime {
 impl Runtime {
     /// A runtime over a set of tools.
     pub fn new(tools: ToolSet, limits: Limits) -> Runtime {
-        Runtime { tools: Arc::new(tools), limits, environment: None }
+        Runtime {
+            tools: Arc::new(tools),
+            limits,
+            environment: None,
+        }
     }
 
     /// Fixes the clock and the random source of the runs.
@@ -148,7 +174,9 @@ impl Runtime {
             Ok(compiled) => self.run(&compiled, host, cancel).await,
             Err(problems) => {
                 let first = problems.into_iter().next();
-                let first = first.unwrap_or_else(|| Diagnostic::new(DiagnosticKind::ParseError, "not a program"));
+                let first = first.unwrap_or_else(|| {
+                    Diagnostic::new(DiagnosticKind::ParseError, "not a program")
+                });
                 Ok(Outcome::failed(first))
             }
         }
@@ -165,8 +193,16 @@ impl Runtime {
         cancel: &CancelFlag,
     ) -> Result<Outcome, Interrupted> {
         let environment = self.environment.clone().unwrap_or_default();
-        let state = HostState::new(self.limits.clone(), Arc::clone(&self.tools), cancel.clone(), environment);
-        let mut run = Run { vm: Vm::new(Arc::clone(&compiled.program), state), value: None };
+        let state = HostState::new(
+            self.limits.clone(),
+            Arc::clone(&self.tools),
+            cancel.clone(),
+            environment,
+        );
+        let mut run = Run {
+            vm: Vm::new(Arc::clone(&compiled.program), state),
+            value: None,
+        };
         let ended = run.drive(host, cancel).await;
         run.finish(ended)
     }
@@ -259,7 +295,9 @@ impl Run {
 
     /// Whether the program is through: its result is copied out when nothing in it is pending.
     fn progress(&mut self, main: ObjId) -> Result<Option<Ended>, Abrupt> {
-        let Some((state, value)) = self.vm.promise(main).map(|p| (p.state, p.value)) else { return Ok(None) };
+        let Some((state, value)) = self.vm.promise(main).map(|p| (p.state, p.value)) else {
+            return Ok(None);
+        };
         match state {
             PromiseState::Pending => Ok(None),
             PromiseState::Rejected => Ok(Some(Ended::Error(value))),
@@ -283,8 +321,10 @@ impl Run {
             Ended::Value => {
                 for reason in self.vm.unhandled_rejections() {
                     let mut warning = diagnose(&mut self.vm, reason);
-                    warning.message =
-                        format!("Unhandled rejection from an un-awaited promise: {}", warning.message);
+                    warning.message = format!(
+                        "Unhandled rejection from an un-awaited promise: {}",
+                        warning.message
+                    );
                     warnings.push(warning);
                 }
                 Ok(self.value.take().unwrap_or_default())
@@ -307,15 +347,28 @@ impl Run {
             )),
         };
         let host = self.vm.host;
-        let tool_calls = host.calls.into_iter().map(|name| ToolCall { name }).collect();
-        let outcome = Outcome { result, warnings, logs: host.logs, truncated: false, tool_calls };
+        let tool_calls = host
+            .calls
+            .into_iter()
+            .map(|name| ToolCall { name })
+            .collect();
+        let outcome = Outcome {
+            result,
+            warnings,
+            logs: host.logs,
+            truncated: false,
+            tool_calls,
+        };
         Ok(output::fit(outcome, &host.limits))
     }
 }
 
 /// The diagnostic of an uncaught value.
 fn diagnose(vm: &mut Vm, value: Value) -> Diagnostic {
-    let Some(id) = value.as_obj().filter(|&id| matches!(vm.heap.kind(id), Kind::Error(_))) else {
+    let Some(id) = value
+        .as_obj()
+        .filter(|&id| matches!(vm.heap.kind(id), Kind::Error(_)))
+    else {
         let text = match value {
             Value::Str(id) => vm.utf8(id),
             Value::Obj(id) if opaque(vm, id) => "a non-data value".to_owned(),
@@ -323,7 +376,13 @@ fn diagnose(vm: &mut Vm, value: Value) -> Diagnostic {
             other => render(vm, other),
         };
         let span = vm.throw_site(value);
-        return place(vm, DiagnosticKind::ExecutionFailure, &format!("Uncaught: {text}"), span, Vec::new());
+        return place(
+            vm,
+            DiagnosticKind::ExecutionFailure,
+            &format!("Uncaught: {text}"),
+            span,
+            Vec::new(),
+        );
     };
     let (kind, span, suggestions) = match vm.heap.kind(id) {
         Kind::Error(data) => (data.kind, data.span, data.suggestions.clone()),
@@ -334,17 +393,35 @@ fn diagnose(vm: &mut Vm, value: Value) -> Diagnostic {
         None => describe_error(vm, value).ok(),
     };
     let message = message.unwrap_or_else(|| render(vm, value));
-    place(vm, kind.unwrap_or(DiagnosticKind::ExecutionFailure), &message, span, suggestions)
+    place(
+        vm,
+        kind.unwrap_or(DiagnosticKind::ExecutionFailure),
+        &message,
+        span,
+        suggestions,
+    )
 }
 
 fn opaque(vm: &Vm, id: ObjId) -> bool {
-    !matches!(vm.heap.kind(id), Kind::Ordinary | Kind::Array(_) | Kind::Boxed(_) | Kind::Date(_) | Kind::Arguments)
+    !matches!(
+        vm.heap.kind(id),
+        Kind::Ordinary | Kind::Array(_) | Kind::Boxed(_) | Kind::Date(_) | Kind::Arguments
+    )
 }
 
-fn place(vm: &Vm, kind: DiagnosticKind, message: &str, span: Option<u32>, suggestions: Vec<String>) -> Diagnostic {
+fn place(
+    vm: &Vm,
+    kind: DiagnosticKind,
+    message: &str,
+    span: Option<u32>,
+    suggestions: Vec<String>,
+) -> Diagnostic {
     let diagnostic = match span {
         Some(span) => Diagnostic::located(kind, message, &vm.program.source, span),
         None => Diagnostic::new(kind, message),
     };
-    Diagnostic { suggestions, ..diagnostic }
+    Diagnostic {
+        suggestions,
+        ..diagnostic
+    }
 }

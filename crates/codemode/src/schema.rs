@@ -27,15 +27,27 @@ fn is_type(name: &str, value: &Value) -> bool {
     }
 }
 
-fn check(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) -> Result<(), String> {
+fn check(
+    root: &Value,
+    schema: &Value,
+    value: &Value,
+    at: &str,
+    depth: usize,
+) -> Result<(), String> {
     if depth > DEPTH_LIMIT {
         return Ok(());
     }
     let Value::Object(rules) = schema else {
-        return if *schema == Value::Bool(false) { Err(format!("{at} is not allowed")) } else { Ok(()) };
+        return if *schema == Value::Bool(false) {
+            Err(format!("{at} is not allowed"))
+        } else {
+            Ok(())
+        };
     };
     if let Some(target) = rules.get("$ref").and_then(Value::as_str)
-        && let Some(found) = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer))
+        && let Some(found) = target
+            .strip_prefix('#')
+            .and_then(|pointer| root.pointer(pointer))
     {
         check(root, found, value, at, depth + 1)?;
     }
@@ -43,7 +55,11 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) ->
         Some(Value::String(name)) if !is_type(name, value) => {
             return Err(format!("{at} must be {name}, got {}", kind(value)));
         }
-        Some(Value::Array(names)) if !names.iter().any(|n| n.as_str().is_some_and(|n| is_type(n, value))) => {
+        Some(Value::Array(names))
+            if !names
+                .iter()
+                .any(|n| n.as_str().is_some_and(|n| is_type(n, value))) =>
+        {
             return Err(format!("{at} has the wrong type: {}", kind(value)));
         }
         _ => {}
@@ -69,7 +85,13 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) ->
 
 type Rules = serde_json::Map<String, Value>;
 
-fn combine(root: &Value, rules: &Rules, value: &Value, at: &str, depth: usize) -> Result<(), String> {
+fn combine(
+    root: &Value,
+    rules: &Rules,
+    value: &Value,
+    at: &str,
+    depth: usize,
+) -> Result<(), String> {
     if let Some(Value::Array(all)) = rules.get("allOf") {
         for part in all {
             check(root, part, value, at, depth + 1)?;
@@ -96,7 +118,10 @@ fn combine(root: &Value, rules: &Rules, value: &Value, at: &str, depth: usize) -
             }
         }
     }
-    if rules.get("not").is_some_and(|part| check(root, part, value, at, depth + 1).is_ok()) {
+    if rules
+        .get("not")
+        .is_some_and(|part| check(root, part, value, at, depth + 1).is_ok())
+    {
         return Err(format!("{at} matches what it must not"));
     }
     Ok(())
@@ -132,7 +157,10 @@ fn text(rules: &Rules, s: &str, at: &str) -> Result<(), String> {
         return Err(format!("{at} must have at most {most} characters"));
     }
     if let Some(pattern) = rules.get("pattern").and_then(Value::as_str) {
-        let flags = crate::regex::Flags { unicode: true, ..crate::regex::Flags::default() };
+        let flags = crate::regex::Flags {
+            unicode: true,
+            ..crate::regex::Flags::default()
+        };
         let source = crate::text::Text::new(pattern);
         let subject = crate::text::Text::new(s);
         if let Ok(regex) = crate::regex::Regex::new(source.units(), flags) {
@@ -149,7 +177,13 @@ fn text(rules: &Rules, s: &str, at: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn array(root: &Value, rules: &Rules, items: &[Value], at: &str, depth: usize) -> Result<(), String> {
+fn array(
+    root: &Value,
+    rules: &Rules,
+    items: &[Value],
+    at: &str,
+    depth: usize,
+) -> Result<(), String> {
     let bound = |key: &str| rules.get(key).and_then(Value::as_u64);
     let count = items.len() as u64;
     if let Some(least) = bound("minItems").filter(|&b| count < b) {
@@ -159,11 +193,17 @@ fn array(root: &Value, rules: &Rules, items: &[Value], at: &str, depth: usize) -
         return Err(format!("{at} must have at most {most} items"));
     }
     if rules.get("uniqueItems") == Some(&Value::Bool(true))
-        && items.iter().enumerate().any(|(i, x)| items[..i].contains(x))
+        && items
+            .iter()
+            .enumerate()
+            .any(|(i, x)| items[..i].contains(x))
     {
         return Err(format!("{at} must not repeat items"));
     }
-    let fixed = rules.get("prefixItems").and_then(Value::as_array).map_or(&[][..], |list| &list[..]);
+    let fixed = rules
+        .get("prefixItems")
+        .and_then(Value::as_array)
+        .map_or(&[][..], |list| &list[..]);
     for (index, item) in items.iter().enumerate() {
         if let Some(schema) = fixed.get(index).or_else(|| rules.get("items")) {
             check(root, schema, item, &format!("{at}[{index}]"), depth + 1)?;

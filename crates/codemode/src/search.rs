@@ -53,7 +53,12 @@ impl Indexed {
             }
             prefix.push_str(segment);
         }
-        if let Some(properties) = tool.input.as_ref().and_then(|s| s.get("properties")).and_then(|p| p.as_object()) {
+        if let Some(properties) = tool
+            .input
+            .as_ref()
+            .and_then(|s| s.get("properties"))
+            .and_then(|p| p.as_object())
+        {
             for (name, schema) in properties {
                 text.push(' ');
                 text.push_str(name);
@@ -116,7 +121,8 @@ fn score(tool: &Indexed, terms: &[Vec<&str>]) -> u32 {
     for forms in terms {
         let any = |test: &dyn Fn(&str) -> bool| forms.iter().any(|f| test(f));
         let ends = |f: &str| {
-            tool.path == f || (tool.path.ends_with(f) && tool.path[..tool.path.len() - f.len()].ends_with('.'))
+            tool.path == f
+                || (tool.path.ends_with(f) && tool.path[..tool.path.len() - f.len()].ends_with('.'))
         };
         total += 20 * u32::from(any(&ends));
         total += 12 * u32::from(any(&|f| tool.words.iter().any(|w| w == f)));
@@ -136,7 +142,10 @@ pub(crate) fn run(
 ) -> Found {
     let wanted = query.query.trim();
     let namespace = query.namespace.as_deref().map(str::trim).map(|n| {
-        if children.get("").is_some_and(|names| names.iter().any(|n| n == "tools")) {
+        if children
+            .get("")
+            .is_some_and(|names| names.iter().any(|n| n == "tools"))
+        {
             n
         } else if n == "tools" {
             ""
@@ -146,10 +155,19 @@ pub(crate) fn run(
     });
     let inside = |tool: &Tool| match namespace {
         None | Some("") => true,
-        Some(n) => tool.path == n || tool.path.strip_prefix(n).is_some_and(|rest| rest.starts_with('.')),
+        Some(n) => {
+            tool.path == n
+                || tool
+                    .path
+                    .strip_prefix(n)
+                    .is_some_and(|rest| rest.starts_with('.'))
+        }
     };
     let exact = tools.iter().position(|t| {
-        inside(t) && (t.path == wanted || wanted.strip_prefix("tools.") == Some(&t.path) || expression(&t.path) == wanted)
+        inside(t)
+            && (t.path == wanted
+                || wanted.strip_prefix("tools.") == Some(&t.path)
+                || expression(&t.path) == wanted)
     });
     let mut hits: Vec<(u32, usize)> = Vec::new();
     match exact {
@@ -166,7 +184,12 @@ pub(crate) fn run(
                 }
             }
             hits.sort_by(|a, b| {
-                b.0.cmp(&a.0).then_with(|| tools[a.1].path.encode_utf16().cmp(tools[b.1].path.encode_utf16()))
+                b.0.cmp(&a.0).then_with(|| {
+                    tools[a.1]
+                        .path
+                        .encode_utf16()
+                        .cmp(tools[b.1].path.encode_utf16())
+                })
             });
         }
     }
@@ -179,9 +202,16 @@ pub(crate) fn run(
         .map(|&(_, at)| Item {
             path: expression(&tools[at].path),
             description: tools[at].description.clone(),
-            signature: indexed[at].signature.get_or_init(|| signature::render(&tools[at], false)).clone(),
+            signature: indexed[at]
+                .signature
+                .get_or_init(|| signature::render(&tools[at], false))
+                .clone(),
         })
         .collect();
     let remaining = total - end.max(query.offset.min(total));
-    Found { items, remaining, next: (remaining > 0).then_some(end) }
+    Found {
+        items,
+        remaining,
+        next: (remaining > 0).then_some(end),
+    }
 }

@@ -60,14 +60,22 @@ impl Table {
         } else {
             *self.map.get(&key)?
         };
-        Some(Slot { index, attrs: self.order[index as usize].1 })
+        Some(Slot {
+            index,
+            attrs: self.order[index as usize].1,
+        })
     }
 
     pub(crate) fn push(&mut self, key: Key, attrs: Attrs) {
         self.order.push((key, attrs));
         let len = self.order.len();
         if len == LINEAR + 1 {
-            self.map = self.order.iter().enumerate().map(|(i, &(k, _))| (k, i as u32)).collect();
+            self.map = self
+                .order
+                .iter()
+                .enumerate()
+                .map(|(i, &(k, _))| (k, i as u32))
+                .collect();
         } else if len > LINEAR {
             self.map.insert(key, len as u32 - 1);
         }
@@ -81,7 +89,11 @@ impl Table {
     pub(crate) fn remove(&mut self, index: u32) {
         self.order.remove(index as usize);
         self.map = if self.order.len() > LINEAR {
-            self.order.iter().enumerate().map(|(i, &(k, _))| (k, i as u32)).collect()
+            self.order
+                .iter()
+                .enumerate()
+                .map(|(i, &(k, _))| (k, i as u32))
+                .collect()
         } else {
             FxHashMap::default()
         };

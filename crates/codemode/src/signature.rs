@@ -9,7 +9,10 @@ const LINE: usize = 120;
 /// `tools.path(input: INPUT): Promise<OUTPUT>`.
 pub(crate) fn render(tool: &Tool, compact: bool) -> String {
     let name = expression(&tool.path);
-    let output = tool.output.as_ref().map_or_else(|| "void".to_owned(), |s| of(s, compact));
+    let output = tool
+        .output
+        .as_ref()
+        .map_or_else(|| "void".to_owned(), |s| of(s, compact));
     let input = match &tool.input {
         Some(schema) if !is_empty_object(schema) => format!("input: {}", of(schema, compact)),
         _ => String::new(),
@@ -18,16 +21,28 @@ pub(crate) fn render(tool: &Tool, compact: bool) -> String {
 }
 
 fn is_empty_object(schema: &Value) -> bool {
-    let Value::Object(map) = schema else { return false };
-    let empty = |key: &str| map.get(key).and_then(Value::as_object).is_none_or(Map::is_empty);
+    let Value::Object(map) = schema else {
+        return false;
+    };
+    let empty = |key: &str| {
+        map.get(key)
+            .and_then(Value::as_object)
+            .is_none_or(Map::is_empty)
+    };
     map.get("type").and_then(Value::as_str) == Some("object")
         && empty("properties")
         && !matches!(map.get("additionalProperties"), Some(Value::Object(_)))
-        && !["anyOf", "oneOf", "allOf", "$ref", "enum", "const"].iter().any(|k| map.contains_key(*k))
+        && !["anyOf", "oneOf", "allOf", "$ref", "enum", "const"]
+            .iter()
+            .any(|k| map.contains_key(*k))
 }
 
 fn of(schema: &Value, compact: bool) -> String {
-    Renderer { root: schema, compact }.render(schema, 0, 0, &mut Vec::new())
+    Renderer {
+        root: schema,
+        compact,
+    }
+    .render(schema, 0, 0, &mut Vec::new())
 }
 
 struct Renderer<'a> {
@@ -36,11 +51,28 @@ struct Renderer<'a> {
 }
 
 /// Keywords that say something about the value's type.
-const TYPED: [&str; 8] = ["type", "properties", "items", "const", "enum", "anyOf", "oneOf", "allOf"];
+const TYPED: [&str; 8] = [
+    "type",
+    "properties",
+    "items",
+    "const",
+    "enum",
+    "anyOf",
+    "oneOf",
+    "allOf",
+];
 
 impl<'a> Renderer<'a> {
-    fn render(&self, schema: &'a Value, depth: usize, indent: usize, seen: &mut Vec<&'a str>) -> String {
-        let Value::Object(map) = schema else { return "unknown".to_owned() };
+    fn render(
+        &self,
+        schema: &'a Value,
+        depth: usize,
+        indent: usize,
+        seen: &mut Vec<&'a str>,
+    ) -> String {
+        let Value::Object(map) = schema else {
+            return "unknown".to_owned();
+        };
         if depth > DEPTH_LIMIT {
             return "unknown".to_owned();
         }
@@ -52,7 +84,11 @@ impl<'a> Renderer<'a> {
         }
         if let Some(Value::Array(values)) = map.get("enum") {
             let list: Vec<String> = values.iter().map(Value::to_string).collect();
-            return if list.is_empty() { "never".to_owned() } else { list.join(" | ") };
+            return if list.is_empty() {
+                "never".to_owned()
+            } else {
+                list.join(" | ")
+            };
         }
         for key in ["anyOf", "oneOf"] {
             if let Some(Value::Array(members)) = map.get(key) {
@@ -79,21 +115,39 @@ impl<'a> Renderer<'a> {
     }
 
     fn siblings(&self, map: &'a Map<String, Value>, without: &str) -> Option<Value> {
-        let rest: Map<String, Value> =
-            map.iter().filter(|(k, _)| k.as_str() != without).map(|(k, v)| (k.clone(), v.clone())).collect();
-        rest.keys().any(|k| TYPED.contains(&k.as_str())).then_some(Value::Object(rest))
+        let rest: Map<String, Value> = map
+            .iter()
+            .filter(|(k, _)| k.as_str() != without)
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect();
+        rest.keys()
+            .any(|k| TYPED.contains(&k.as_str()))
+            .then_some(Value::Object(rest))
     }
 
     /// The type that the keywords beside a combining one give.
-    fn beside(&self, map: &'a Map<String, Value>, without: &str, depth: usize, indent: usize) -> Option<String> {
+    fn beside(
+        &self,
+        map: &'a Map<String, Value>,
+        without: &str,
+        depth: usize,
+        indent: usize,
+    ) -> Option<String> {
         let rest = self.siblings(map, without)?;
-        let text = Renderer { root: self.root, compact: self.compact }.render_owned(&rest, depth, indent);
+        let text = Renderer {
+            root: self.root,
+            compact: self.compact,
+        }
+        .render_owned(&rest, depth, indent);
         (text != "unknown").then_some(text)
     }
 
     /// Renders a schema that isn't part of the root.
     fn render_owned(&self, schema: &Value, depth: usize, indent: usize) -> String {
-        let inner = Renderer { root: schema, compact: self.compact };
+        let inner = Renderer {
+            root: schema,
+            compact: self.compact,
+        };
         inner.render(schema, depth, indent, &mut Vec::new())
     }
 
@@ -107,7 +161,9 @@ impl<'a> Renderer<'a> {
     ) -> String {
         let known = target.starts_with("#/$defs/") || target.starts_with("#/definitions/");
         let found = known.then(|| self.root.pointer(&target[1..])).flatten();
-        let (Some(found), false) = (found, seen.contains(&target)) else { return "unknown".to_owned() };
+        let (Some(found), false) = (found, seen.contains(&target)) else {
+            return "unknown".to_owned();
+        };
         seen.push(target);
         let text = self.render(found, depth + 1, indent, seen);
         seen.pop();
@@ -127,20 +183,33 @@ impl<'a> Renderer<'a> {
         seen: &mut Vec<&'a str>,
     ) -> String {
         let sentinel = |v: &Value| {
-            let text = v.get("const").or_else(|| v.get("enum").and_then(|e| e.get(0))).and_then(Value::as_str);
+            let text = v
+                .get("const")
+                .or_else(|| v.get("enum").and_then(|e| e.get(0)))
+                .and_then(Value::as_str);
             matches!(text, Some("NaN" | "Infinity" | "-Infinity"))
         };
-        let is_number = |v: &Value| matches!(v.get("type").and_then(Value::as_str), Some("number" | "integer"));
+        let is_number = |v: &Value| {
+            matches!(
+                v.get("type").and_then(Value::as_str),
+                Some("number" | "integer")
+            )
+        };
         if members.iter().any(is_number) && members.iter().all(|m| is_number(m) || sentinel(m)) {
             return "number".to_owned();
         }
-        let bare = |v: &Value, name: &str| v.as_object().is_some_and(|m| m.len() == 1) && v["type"] == name;
+        let bare = |v: &Value, name: &str| {
+            v.as_object().is_some_and(|m| m.len() == 1) && v["type"] == name
+        };
         if let [a, b] = members
             && ((bare(a, "object") && bare(b, "array")) || (bare(a, "array") && bare(b, "object")))
         {
             return "{}".to_owned();
         }
-        let list: Vec<String> = members.iter().map(|m| self.render(m, depth + 1, indent, seen)).collect();
+        let list: Vec<String> = members
+            .iter()
+            .map(|m| self.render(m, depth + 1, indent, seen))
+            .collect();
         if list.iter().any(|t| t == "unknown") || list.is_empty() {
             return "unknown".to_owned();
         }
@@ -191,7 +260,10 @@ impl<'a> Renderer<'a> {
             "integer" | "number" => "number".to_owned(),
             "string" | "boolean" | "null" => name.to_owned(),
             "array" => {
-                let items = map.get("items").map_or_else(|| "unknown".to_owned(), |s| self.render(s, depth + 1, indent, seen));
+                let items = map.get("items").map_or_else(
+                    || "unknown".to_owned(),
+                    |s| self.render(s, depth + 1, indent, seen),
+                );
                 format!("Array<{items}>")
             }
             "object" => self.object(map, depth, indent, seen),
@@ -199,7 +271,13 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    fn object(&self, map: &'a Map<String, Value>, depth: usize, indent: usize, seen: &mut Vec<&'a str>) -> String {
+    fn object(
+        &self,
+        map: &'a Map<String, Value>,
+        depth: usize,
+        indent: usize,
+        seen: &mut Vec<&'a str>,
+    ) -> String {
         let required: Vec<&str> = map
             .get("required")
             .and_then(Value::as_array)
@@ -207,10 +285,23 @@ impl<'a> Renderer<'a> {
             .unwrap_or_default();
         let pad = "  ".repeat(indent + 1);
         let mut fields = Vec::new();
-        for (name, schema) in map.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let mark = if required.contains(&name.as_str()) { "" } else { "?" };
+        for (name, schema) in map
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
+            let mark = if required.contains(&name.as_str()) {
+                ""
+            } else {
+                "?"
+            };
             let text = self.render(schema, depth + 1, indent + 1, seen);
-            let comment = if self.compact { String::new() } else { comment(schema, &pad) };
+            let comment = if self.compact {
+                String::new()
+            } else {
+                comment(schema, &pad)
+            };
             fields.push((comment, format!("{}{mark}: {text}", key(name))));
         }
         if let Some(schema @ Value::Object(_)) = map.get("additionalProperties") {
@@ -224,7 +315,10 @@ impl<'a> Renderer<'a> {
             let list: Vec<String> = fields.into_iter().map(|(_, f)| f).collect();
             return format!("{{ {} }}", list.join("; "));
         }
-        let body: String = fields.into_iter().map(|(comment, field)| format!("{comment}{pad}{field},\n")).collect();
+        let body: String = fields
+            .into_iter()
+            .map(|(comment, field)| format!("{comment}{pad}{field},\n"))
+            .collect();
         format!("{{\n{body}{}}}", "  ".repeat(indent))
     }
 }
@@ -249,12 +343,18 @@ fn wrap(text: &str) -> String {
         }
         c == '|' && depth == 0
     });
-    if top_level_union { format!("({text})") } else { text.to_owned() }
+    if top_level_union {
+        format!("({text})")
+    } else {
+        text.to_owned()
+    }
 }
 
 fn key(name: &str) -> String {
     let mut chars = name.chars();
-    let first = chars.next().is_some_and(|c| c == '_' || c == '$' || c.is_ascii_alphabetic());
+    let first = chars
+        .next()
+        .is_some_and(|c| c == '_' || c == '$' || c.is_ascii_alphabetic());
     if first && chars.all(|c| c == '_' || c == '$' || c.is_ascii_alphanumeric()) {
         name.to_owned()
     } else {
@@ -305,12 +405,24 @@ fn tags(schema: &Value) -> Vec<String> {
 
 /// The JSDoc comment above a field.
 fn comment(schema: &Value, pad: &str) -> String {
-    let description = schema.get("description").and_then(Value::as_str).unwrap_or("").trim();
-    let mut lines: Vec<String> = description.lines().map(|l| l.trim_end().to_owned()).collect();
+    let description = schema
+        .get("description")
+        .and_then(Value::as_str)
+        .unwrap_or("")
+        .trim();
+    let mut lines: Vec<String> = description
+        .lines()
+        .map(|l| l.trim_end().to_owned())
+        .collect();
     let mut notes = tags(schema);
     let child = |key: &str, label: &str| -> Option<String> {
         let inner = schema.get(key)?;
-        let text = inner.get("description").and_then(Value::as_str).unwrap_or("").trim().replace('\n', " ");
+        let text = inner
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or("")
+            .trim()
+            .replace('\n', " ");
         let tags = tags(inner);
         if text.is_empty() && tags.is_empty() {
             return None;
@@ -324,7 +436,11 @@ fn comment(schema: &Value, pad: &str) -> String {
     };
     let has_fields = schema.get("properties").is_some();
     notes.extend(child("items", "Each item:"));
-    let value = if has_fields { "Each additional value:" } else { "Each value:" };
+    let value = if has_fields {
+        "Each additional value:"
+    } else {
+        "Each value:"
+    };
     notes.extend(child("additionalProperties", value));
     if lines.is_empty() && notes.is_empty() {
         return String::new();
@@ -345,6 +461,9 @@ fn comment(schema: &Value, pad: &str) -> String {
         }
     }
     lines.append(&mut notes);
-    let body: String = lines.iter().map(|l| format!("{pad} * {}\n", l.replace("*/", "* /"))).collect();
+    let body: String = lines
+        .iter()
+        .map(|l| format!("{pad} * {}\n", l.replace("*/", "* /")))
+        .collect();
     format!("{pad}/**\n{body}{pad} */\n")
 }

@@ -98,7 +98,10 @@ impl<'a> Units<'a> {
             && let Some(second) = self.get(index + 1)
             && (0xDC00..0xE000).contains(&second)
         {
-            return (0x10000 + ((first - 0xD800) << 10) + (u32::from(second) - 0xDC00), 2);
+            return (
+                0x10000 + ((first - 0xD800) << 10) + (u32::from(second) - 0xDC00),
+                2,
+            );
         }
         (first, 1)
     }
@@ -197,7 +200,9 @@ impl<'a> Units<'a> {
             return None;
         }
         let last = from.min(n - m);
-        (0..=last).rev().find(|&at| self.slice(at, at + m).same(needle))
+        (0..=last)
+            .rev()
+            .find(|&at| self.slice(at, at + m).same(needle))
     }
 
     /// White space and line ends cut from the chosen sides (ECMA-262 TrimString).
@@ -251,7 +256,10 @@ mod tests {
     fn units_that_fit_a_byte_are_kept_narrow() {
         assert!(matches!(Text::new("caf\u{e9}"), Text::Narrow(_)));
         assert!(matches!(Text::new("\u{20ac}"), Text::Wide(_)));
-        assert_eq!(Text::new("a\u{20ac}").units().slice(0, 1).to_text(), Text::new("a"));
+        assert_eq!(
+            Text::new("a\u{20ac}").units().slice(0, 1).to_text(),
+            Text::new("a")
+        );
     }
 
     #[test]

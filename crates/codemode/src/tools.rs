@@ -76,7 +76,10 @@ impl ToolSet {
     /// # Errors
     /// When a path has an empty segment.
     pub fn new(tools: Vec<Tool>, namespaces: BTreeMap<String, String>) -> Result<ToolSet, BadPath> {
-        let mut set = ToolSet { namespaces, ..ToolSet::default() };
+        let mut set = ToolSet {
+            namespaces,
+            ..ToolSet::default()
+        };
         for tool in tools {
             if tool.path.split('.').any(str::is_empty) {
                 return Err(BadPath(tool.path));
@@ -123,7 +126,10 @@ impl ToolSet {
         paths.sort();
         paths
             .into_iter()
-            .map(|path| Namespace { path: path.clone(), description: self.namespaces.get(path).cloned() })
+            .map(|path| Namespace {
+                path: path.clone(),
+                description: self.namespaces.get(path).cloned(),
+            })
             .collect()
     }
 
@@ -150,25 +156,44 @@ impl ToolSet {
     }
 
     pub(crate) fn has_child(&self, path: &[String], name: &str) -> bool {
-        self.children.get(&path.join(".")).is_some_and(|names| names.iter().any(|n| n == name))
+        self.children
+            .get(&path.join("."))
+            .is_some_and(|names| names.iter().any(|n| n == name))
     }
 
     pub(crate) fn validate(&self, index: usize, input: &serde_json::Value) -> Result<(), String> {
         match &self.tools[index] {
-            Tool { validate: true, input: Some(schema), .. } => schema::validate(schema, input),
+            Tool {
+                validate: true,
+                input: Some(schema),
+                ..
+            } => schema::validate(schema, input),
             _ => Ok(()),
         }
     }
 
-    pub(crate) fn validate_output(&self, index: usize, output: &serde_json::Value) -> Result<(), String> {
+    pub(crate) fn validate_output(
+        &self,
+        index: usize,
+        output: &serde_json::Value,
+    ) -> Result<(), String> {
         match &self.tools[index] {
-            Tool { validate: true, output: Some(schema), .. } => schema::validate(schema, output),
+            Tool {
+                validate: true,
+                output: Some(schema),
+                ..
+            } => schema::validate(schema, output),
             _ => Ok(()),
         }
     }
 
     fn indexed(&self) -> &[Indexed] {
-        self.indexed.get_or_init(|| self.tools.iter().map(|t| Indexed::new(t, &self.namespaces)).collect())
+        self.indexed.get_or_init(|| {
+            self.tools
+                .iter()
+                .map(|t| Indexed::new(t, &self.namespaces))
+                .collect()
+        })
     }
 
     pub(crate) fn search(&self, query: &search::Query) -> search::Found {
@@ -179,14 +204,23 @@ impl ToolSet {
     pub(crate) fn nearest(&self, path: &[String]) -> Option<String> {
         let first = path.first()?;
         let namespace = self.children.contains_key(first).then(|| first.clone());
-        let query = search::Query { query: path.join("."), namespace: namespace.clone(), limit: 1, offset: 0 };
+        let query = search::Query {
+            query: path.join("."),
+            namespace: namespace.clone(),
+            limit: 1,
+            offset: 0,
+        };
         if let Some(best) = self.search(&query).items.into_iter().next() {
             return Some(best.path);
         }
         let wanted = path.join(".");
         self.tools
             .iter()
-            .filter(|t| namespace.as_ref().is_none_or(|n| t.path.starts_with(n.as_str())))
+            .filter(|t| {
+                namespace
+                    .as_ref()
+                    .is_none_or(|n| t.path.starts_with(n.as_str()))
+            })
             .map(|t| (distance(&t.path, &wanted), t))
             .filter(|(d, t)| *d * 3 <= t.path.len().max(3))
             .min_by_key(|(d, _)| *d)

@@ -11,8 +11,8 @@ mod promise;
 mod run;
 
 pub(crate) use call::Args;
-pub(crate) use errors::ErrorType;
 pub(crate) use convert::Hint;
+pub(crate) use errors::ErrorType;
 
 use crate::atoms::Atoms;
 use crate::heap::{Heap, Marker};
@@ -65,8 +65,16 @@ const OWN: u32 = u32::MAX;
 /// Work for the next turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Job {
-    React { reaction: Reaction, value: Value, rejected: bool },
-    Adopt { promise: ObjId, thenable: ObjId, then: Value },
+    React {
+        reaction: Reaction,
+        value: Value,
+        rejected: bool,
+    },
+    Adopt {
+        promise: ObjId,
+        thenable: ObjId,
+        then: Value,
+    },
 }
 
 pub(crate) struct Vm {
@@ -113,7 +121,15 @@ impl Vm {
             heap,
             atoms,
             realm,
-            caches: vec![Cache { shape: NO_SHAPE, holder: OWN, slot: 0, epoch: 0 }; program.sites as usize],
+            caches: vec![
+                Cache {
+                    shape: NO_SHAPE,
+                    holder: OWN,
+                    slot: 0,
+                    epoch: 0
+                };
+                program.sites as usize
+            ],
             templates: vec![None; program.templates.len()],
             regexes: vec![None; program.regexes.len()],
             program,
@@ -174,7 +190,12 @@ impl Vm {
         if self.host.is_cancelled() {
             return Err(Abrupt::Stop(Stop::Cancelled));
         }
-        if self.host.limits.fuel.is_some_and(|limit| self.used_fuel > limit) {
+        if self
+            .host
+            .limits
+            .fuel
+            .is_some_and(|limit| self.used_fuel > limit)
+        {
             return Err(Abrupt::Stop(Stop::Fuel));
         }
         if self.host.is_late() {
@@ -186,7 +207,9 @@ impl Vm {
     /// Refuses an allocation that would pass the heap limit.
     pub(crate) fn reserve(&mut self, bytes: usize) -> Res<()> {
         if self.heap.bytes + bytes > self.host.limits.heap_bytes {
-            return Err(self.range_error("Out of memory: the program holds more data than its heap limit allows."));
+            return Err(self.range_error(
+                "Out of memory: the program holds more data than its heap limit allows.",
+            ));
         }
         Ok(())
     }
@@ -199,11 +222,16 @@ impl Vm {
         } else {
             self.heap.collect_at = self.heap.bytes + self.heap.bytes / 2;
         }
-        self.heap.collect_at = self.heap.collect_at.min(self.host.limits.heap_bytes.max(self.heap.bytes));
+        self.heap.collect_at = self
+            .heap
+            .collect_at
+            .min(self.host.limits.heap_bytes.max(self.heap.bytes));
         if self.heap.bytes > self.host.limits.heap_bytes {
             // Leave room for the handler of the error itself.
             self.heap.collect_at = self.heap.bytes + (1 << 16);
-            return Err(self.range_error("Out of memory: the program holds more data than its heap limit allows."));
+            return Err(self.range_error(
+                "Out of memory: the program holds more data than its heap limit allows.",
+            ));
         }
         Ok(())
     }
@@ -222,11 +250,17 @@ impl Vm {
         self.native_objects.values().for_each(|&o| marks.obj(o));
         for job in self.jobs.iter().chain(&self.current_job) {
             match *job {
-                Job::React { reaction, value, .. } => {
+                Job::React {
+                    reaction, value, ..
+                } => {
                     marks.reaction(reaction);
                     marks.value(value);
                 }
-                Job::Adopt { promise, thenable, then } => {
+                Job::Adopt {
+                    promise,
+                    thenable,
+                    then,
+                } => {
                     marks.obj(promise);
                     marks.obj(thenable);
                     marks.value(then);
@@ -258,7 +292,8 @@ impl Vm {
             self.key_strings.resize(at + 1, None);
         }
         let text = self.atoms.text(key).clone();
-        let own = crate::atoms::index_of(text.units()).map_or(Some(key), |index| Some(Key::index(index)));
+        let own =
+            crate::atoms::index_of(text.units()).map_or(Some(key), |index| Some(Key::index(index)));
         self.heap.bytes += text.bytes();
         let id = self.heap.push_str(crate::heap::Repr::Flat(text), own);
         self.key_strings[at] = Some(id);
@@ -266,7 +301,11 @@ impl Vm {
     }
 
     pub(crate) fn key_value(&mut self, key: Key) -> Value {
-        if key.is_symbol() { Value::Sym(key) } else { Value::Str(self.key_str(key)) }
+        if key.is_symbol() {
+            Value::Sym(key)
+        } else {
+            Value::Str(self.key_str(key))
+        }
     }
 
     pub(crate) fn text(&mut self, text: Text) -> StrId {
@@ -347,19 +386,31 @@ impl Vm {
     /// Text of a key for messages.
     pub(crate) fn key_text(&mut self, key: Key) -> String {
         if let Some(symbol) = key.as_symbol() {
-            let description = self.atoms.describe(symbol).map(|d| d.units().to_utf8()).unwrap_or_default();
-            return if self.atoms.is_private(key) { description } else { format!("Symbol({description})") };
+            let description = self
+                .atoms
+                .describe(symbol)
+                .map(|d| d.units().to_utf8())
+                .unwrap_or_default();
+            return if self.atoms.is_private(key) {
+                description
+            } else {
+                format!("Symbol({description})")
+            };
         }
         let id = self.key_str(key);
         self.utf8(id)
     }
 
     pub(crate) fn object(&mut self) -> ObjId {
-        self.heap.alloc(Some(intrinsic::OBJECT_PROTO), Kind::Ordinary)
+        self.heap
+            .alloc(Some(intrinsic::OBJECT_PROTO), Kind::Ordinary)
     }
 
     pub(crate) fn array(&mut self, items: Vec<Value>) -> Value {
-        Value::Obj(self.heap.alloc(Some(intrinsic::ARRAY_PROTO), Kind::Array(items)))
+        Value::Obj(
+            self.heap
+                .alloc(Some(intrinsic::ARRAY_PROTO), Kind::Array(items)),
+        )
     }
 
     pub(crate) fn compiled_regex(&self, k: usize) -> Option<Arc<crate::regex::Regex>> {

@@ -16,25 +16,44 @@ struct Case {
 
 fn parse(text: &str) -> Vec<Case> {
     let mut cases = Vec::new();
-    for block in text.split("\n=== ").map(|b| b.strip_prefix("=== ").unwrap_or(b)) {
-        let Some((name, rest)) = block.split_once('\n') else { continue };
-        let (program, expect) = rest.split_once("\n---\n").unwrap_or_else(|| panic!("no expectation: {name}"));
+    for block in text
+        .split("\n=== ")
+        .map(|b| b.strip_prefix("=== ").unwrap_or(b))
+    {
+        let Some((name, rest)) = block.split_once('\n') else {
+            continue;
+        };
+        let (program, expect) = rest
+            .split_once("\n---\n")
+            .unwrap_or_else(|| panic!("no expectation: {name}"));
         let mut request = json!({});
         let mut code = Vec::new();
         for line in program.lines() {
-            let field = ["tools", "limits"].iter().find(|f| line.starts_with(&format!("{f}: ")) && code.is_empty());
+            let field = ["tools", "limits"]
+                .iter()
+                .find(|f| line.starts_with(&format!("{f}: ")) && code.is_empty());
             match field {
                 Some(field) => {
                     let json = serde_json::from_str(&line[field.len() + 2..]);
                     request[*field] = json.unwrap_or_else(|error| panic!("{name}: {error}"));
                 }
-                None if line.starts_with("prelude: ") && code.is_empty() => request["prelude"] = json!(line[9..]),
+                None if line.starts_with("prelude: ") && code.is_empty() => {
+                    request["prelude"] = json!(line[9..])
+                }
                 None => code.push(line),
             }
         }
         request["code"] = json!(code.join("\n"));
-        let expect = expect.lines().filter(|l| !l.trim().is_empty()).map(str::to_owned).collect();
-        cases.push(Case { name: name.to_owned(), request, expect });
+        let expect = expect
+            .lines()
+            .filter(|l| !l.trim().is_empty())
+            .map(str::to_owned)
+            .collect();
+        cases.push(Case {
+            name: name.to_owned(),
+            request,
+            expect,
+        });
     }
     cases
 }
@@ -44,15 +63,25 @@ fn mismatch(result: &Value, expectation: &str) -> Option<String> {
     let json = || serde_json::from_str::<Value>(rest).unwrap_or_else(|e| panic!("{e}: {rest}"));
     let problem = |diagnostic: &Value| {
         let (kind, text) = rest.split_once(' ').unwrap_or((rest, ""));
-        diagnostic["kind"] == kind && diagnostic["message"].as_str().is_some_and(|m| m.contains(text))
+        diagnostic["kind"] == kind
+            && diagnostic["message"]
+                .as_str()
+                .is_some_and(|m| m.contains(text))
     };
     let fine = match word {
         "value" => result["ok"] == true && result["value"] == json(),
         "error" => result["ok"] == false && problem(&result["error"]),
-        "warning" => result["warnings"].as_array().is_some_and(|list| list.iter().any(problem)),
+        "warning" => result["warnings"]
+            .as_array()
+            .is_some_and(|list| list.iter().any(problem)),
         "logs" => result["logs"] == json(),
         "calls" => {
-            let names: Vec<&Value> = result["toolCalls"].as_array().into_iter().flatten().map(|c| &c["name"]).collect();
+            let names: Vec<&Value> = result["toolCalls"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|c| &c["name"])
+                .collect();
             json!(names) == json()
         }
         "at" => {
@@ -88,7 +117,10 @@ fn chapter(text: &str) {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut failures = Vec::new();
     for case in &cases {
-        let line = lines.next().unwrap_or_else(|| panic!("no answer: {}", case.name)).unwrap();
+        let line = lines
+            .next()
+            .unwrap_or_else(|| panic!("no answer: {}", case.name))
+            .unwrap();
         let result: Value = serde_json::from_str(&line).unwrap();
         for expectation in &case.expect {
             if let Some(problem) = mismatch(&result, expectation) {

@@ -1,6 +1,8 @@
 //! What holds for every program: no panic, no budget passed, the same answer twice; and models of text and sorting.
 
-use codemode::{Call, CancelFlag, Environment, Limits, Output, Outcome, Reply, Runtime, Tool, ToolHost, ToolSet};
+use codemode::{
+    Call, CancelFlag, Environment, Limits, Outcome, Output, Reply, Runtime, Tool, ToolHost, ToolSet,
+};
 use futures_util::future::{BoxFuture, FutureExt};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -15,12 +17,24 @@ impl ToolHost for Echo {
 }
 
 fn run(source: &str, limits: Limits) -> Outcome {
-    let tool = Tool { path: "echo".into(), output: Some(json!({})), ..Tool::default() };
+    let tool = Tool {
+        path: "echo".into(),
+        output: Some(json!({})),
+        ..Tool::default()
+    };
     let tools = ToolSet::new(vec![tool], Default::default()).unwrap();
-    let environment = Environment { now_ms: Arc::new(|| 1_700_000_000_000.0), seed: 7 };
+    let environment = Environment {
+        now_ms: Arc::new(|| 1_700_000_000_000.0),
+        seed: 7,
+    };
     let runtime = Runtime::new(tools, limits).with_environment(environment);
-    let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    executor.block_on(runtime.execute(source, &Echo, &CancelFlag::default())).unwrap()
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    executor
+        .block_on(runtime.execute(source, &Echo, &CancelFlag::default()))
+        .unwrap()
 }
 
 fn small() -> Limits {
@@ -55,29 +69,76 @@ fn expression() -> impl Strategy<Value = String> {
     ];
     leaf.prop_recursive(5, 40, 3, |inner| {
         let op = prop::sample::select(vec![
-            "+", "-", "*", "/", "%", "**", "==", "===", "<", ">=", "&&", "||", "??", "&", "<<", ">>>", "in",
-            "instanceof", ",",
+            "+",
+            "-",
+            "*",
+            "/",
+            "%",
+            "**",
+            "==",
+            "===",
+            "<",
+            ">=",
+            "&&",
+            "||",
+            "??",
+            "&",
+            "<<",
+            ">>>",
+            "in",
+            "instanceof",
+            ",",
         ]);
         let method = prop::sample::select(vec![
-            "length", "map", "constructor", "prototype", "toString", "then", "slice", "__proto__", "x", "keys",
+            "length",
+            "map",
+            "constructor",
+            "prototype",
+            "toString",
+            "then",
+            "slice",
+            "__proto__",
+            "x",
+            "keys",
         ]);
         let call = prop::sample::select(vec![
-            "map", "filter", "slice", "join", "concat", "replace", "split", "sort", "toString", "push", "repeat",
-            "then", "flat", "reduce", "at", "padEnd", "match", "call", "bind", "next",
+            "map", "filter", "slice", "join", "concat", "replace", "split", "sort", "toString",
+            "push", "repeat", "then", "flat", "reduce", "at", "padEnd", "match", "call", "bind",
+            "next",
         ]);
         let wrap = prop::sample::select(vec![
-            "String", "JSON.stringify", "Object.keys", "Array.from", "new Set", "structuredClone", "await ",
-            "typeof ", "-", "!", "new ", "delete ", "Object.freeze", "Number", "BigInt", "Promise.all", "console.log",
-            "new Error", "new Date", "new RegExp", "parseInt",
+            "String",
+            "JSON.stringify",
+            "Object.keys",
+            "Array.from",
+            "new Set",
+            "structuredClone",
+            "await ",
+            "typeof ",
+            "-",
+            "!",
+            "new ",
+            "delete ",
+            "Object.freeze",
+            "Number",
+            "BigInt",
+            "Promise.all",
+            "console.log",
+            "new Error",
+            "new Date",
+            "new RegExp",
+            "parseInt",
         ]);
         prop_oneof![
             (inner.clone(), op, inner.clone()).prop_map(|(x, op, y)| format!("({x} {op} {y})")),
             (inner.clone(), method).prop_map(|(x, m)| format!("{x}?.{m}")),
             (inner.clone(), call, inner.clone()).prop_map(|(x, m, y)| format!("{x}.{m}({y})")),
             (wrap, inner.clone()).prop_map(|(w, x)| format!("{w}({x})")),
-            (inner.clone(), inner.clone()).prop_map(|(x, y)| format!("((a, ...b) => [{x}, ...b, {y}])")),
+            (inner.clone(), inner.clone())
+                .prop_map(|(x, y)| format!("((a, ...b) => [{x}, ...b, {y}])")),
             (inner.clone(), inner.clone()).prop_map(|(x, y)| format!("{x}[{y}]")),
-            (inner.clone(), inner.clone(), inner).prop_map(|(x, y, z)| format!("({x} ? {y} : `${{{z}}}`)")),
+            (inner.clone(), inner.clone(), inner)
+                .prop_map(|(x, y, z)| format!("({x} ? {y} : `${{{z}}}`)")),
         ]
     })
 }
@@ -91,11 +152,16 @@ fn program() -> impl Strategy<Value = String> {
         4 => format!("while (c++ < 30) {{ {x}; }}"),
         5 => format!("f = function* () {{ yield {x}; return {y} }};"),
         6 => format!("var {{ p, ...q }} = {x} ?? {{}};"),
-        7 => format!("class K {{ #p = {x}; get p() {{ return this.#p }} static s = {y} }} a = new K().p;"),
+        7 => format!(
+            "class K {{ #p = {x}; get p() {{ return this.#p }} static s = {y} }} a = new K().p;"
+        ),
         _ => format!("f = async (x) => {{ await {x}; return x }};"),
     });
     prop::collection::vec(statement, 1..6).prop_map(|list| {
-        format!("let a = 1, b = 'bc', c = 0, f = x => x, o = {{}};\n{}\nreturn [a, b, c]", list.join("\n"))
+        format!(
+            "let a = 1, b = 'bc', c = 0, f = x => x, o = {{}};\n{}\nreturn [a, b, c]",
+            list.join("\n")
+        )
     })
 }
 
@@ -171,11 +237,18 @@ fn ten_thousand_calls_may_be_in_flight_and_no_more() {
 fn cancelling_ends_a_busy_program_without_an_outcome() {
     let tools = ToolSet::new(Vec::new(), Default::default()).unwrap();
     let runtime = Runtime::new(tools, Limits::default());
-    for source in ["for (;;) {}", "/(a+)+b/.test('a'.repeat(60))", "await new Promise(() => {}); tools.x"] {
+    for source in [
+        "for (;;) {}",
+        "/(a+)+b/.test('a'.repeat(60))",
+        "await new Promise(() => {}); tools.x",
+    ] {
         let flag = CancelFlag::default();
         let remote = flag.clone();
         let canceller = std::thread::spawn(move || remote.cancel());
-        let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let executor = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
         let outcome = executor.block_on(runtime.execute(source, &Echo, &flag));
         canceller.join().unwrap();
         // The third program may notice first that nothing can wake it.
@@ -185,17 +258,32 @@ fn cancelling_ends_a_busy_program_without_an_outcome() {
 
 #[test]
 fn deep_nesting_in_the_source_is_refused_or_run_but_never_fatal() {
-    for piece in ["(", "[", "{", "!", "a=>", "a?b:", "if(1)", "a=", "new ", "typeof ", "`${", "x=>{", "-", "a.b(", "1+("] {
+    for piece in [
+        "(", "[", "{", "!", "a=>", "a?b:", "if(1)", "a=", "new ", "typeof ", "`${", "x=>{", "-",
+        "a.b(", "1+(",
+    ] {
         run(&piece.repeat(3_000), small());
     }
-    run(&format!("{}1{}", "(".repeat(2_000), ")".repeat(2_000)), small());
-    run(&format!("return {}1{}", "[".repeat(1_000), "]".repeat(1_000)), small());
+    run(
+        &format!("{}1{}", "(".repeat(2_000), ")".repeat(2_000)),
+        small(),
+    );
+    run(
+        &format!("return {}1{}", "[".repeat(1_000), "]".repeat(1_000)),
+        small(),
+    );
     run(&format!("return {}1", "1+".repeat(5_000)), small());
 }
 
 #[test]
 fn the_clock_and_the_random_source_are_the_hosts() {
     let source = "return [Date.now(), Math.random(), crypto.randomUUID()]";
-    assert_eq!(run(source, Limits::default()).result, run(source, Limits::default()).result);
-    assert_eq!(run("return new Date().getTime()", Limits::default()).result, Ok(json!(1_700_000_000_000u64)));
+    assert_eq!(
+        run(source, Limits::default()).result,
+        run(source, Limits::default()).result
+    );
+    assert_eq!(
+        run("return new Date().getTime()", Limits::default()).result,
+        Ok(json!(1_700_000_000_000u64))
+    );
 }

@@ -13,7 +13,9 @@ pub(super) fn install(b: &mut Builder) {
     b.methods(
         i::ARRAY,
         &[
-            ("isArray", 1, |vm, a| Ok(Value::Bool(vm.is_array(a.get(vm, 0))))),
+            ("isArray", 1, |vm, a| {
+                Ok(Value::Bool(vm.is_array(a.get(vm, 0))))
+            }),
             ("of", 0, |vm, a| {
                 let items = a.all(vm);
                 Ok(vm.array(items))
@@ -28,7 +30,9 @@ pub(super) fn install(b: &mut Builder) {
             ("map", 1, map),
             ("filter", 1, filter),
             ("flatMap", 1, flat_map),
-            ("forEach", 1, |vm, a| each(vm, a, |_, _, _| None).map(|_| Value::Undefined)),
+            ("forEach", 1, |vm, a| {
+                each(vm, a, |_, _, _| None).map(|_| Value::Undefined)
+            }),
             ("find", 1, |vm, a| find(vm, a, false, true)),
             ("findIndex", 1, |vm, a| find(vm, a, false, false)),
             ("findLast", 1, |vm, a| find(vm, a, true, true)),
@@ -38,7 +42,9 @@ pub(super) fn install(b: &mut Builder) {
                 Ok(hit.unwrap_or(Value::Bool(false)))
             }),
             ("every", 1, |vm, a| {
-                let miss = each(vm, a, |vm, _, r| (!vm.truthy(r)).then_some(Value::Bool(false)))?;
+                let miss = each(vm, a, |vm, _, r| {
+                    (!vm.truthy(r)).then_some(Value::Bool(false))
+                })?;
                 Ok(miss.unwrap_or(Value::Bool(true)))
             }),
             ("includes", 1, includes),
@@ -78,10 +84,14 @@ pub(super) fn install(b: &mut Builder) {
             ("fill", 1, fill),
             ("copyWithin", 2, copy_within),
             ("keys", 0, |vm, a| iterator(vm, a.this, IterWhat::Keys)),
-            ("entries", 0, |vm, a| iterator(vm, a.this, IterWhat::Entries)),
+            ("entries", 0, |vm, a| {
+                iterator(vm, a.this, IterWhat::Entries)
+            }),
         ],
     );
-    b.internal("array values", 0, |vm, a| iterator(vm, a.this, IterWhat::Values));
+    b.internal("array values", 0, |vm, a| {
+        iterator(vm, a.this, IterWhat::Values)
+    });
     let values = b.internal_number("array values", "values");
     b.alias(proto, name::VALUES, values);
     b.alias(proto, SYM_ITERATOR, values);
@@ -168,7 +178,11 @@ pub(super) fn new_array(vm: &mut Vm, items: Vec<Value>) -> Res<Value> {
 
 /// A key for a position, beyond 2^31 too.
 pub(super) fn position_key(vm: &mut Vm, at: usize) -> Key {
-    if at < 1 << 31 { Key::index(at as u32) } else { vm.intern(&at.to_string()) }
+    if at < 1 << 31 {
+        Key::index(at as u32)
+    } else {
+        vm.intern(&at.to_string())
+    }
 }
 
 /// Element `at` with holes looked up in the prototypes.
@@ -218,7 +232,11 @@ fn callback(vm: &mut Vm, args: Args) -> Res<Value> {
 }
 
 /// Calls the callback on each present element until `stop` gives an answer.
-fn each(vm: &mut Vm, args: Args, stop: fn(&mut Vm, Value, Value) -> Option<Value>) -> Res<Option<Value>> {
+fn each(
+    vm: &mut Vm,
+    args: Args,
+    stop: fn(&mut Vm, Value, Value) -> Option<Value>,
+) -> Res<Option<Value>> {
     let id = vm.to_object(args.this)?;
     let len = vm.length_of(id)?;
     let f = callback(vm, args)?;
@@ -312,7 +330,11 @@ fn flatten_into(vm: &mut Vm, out: Value, value: Value, depth: u32) -> Res<()> {
 fn flat(vm: &mut Vm, args: Args) -> Res<Value> {
     let id = vm.to_object(args.this)?;
     let depth = args.get(vm, 0);
-    let depth = if depth.is_undefined() { 1.0 } else { vm.to_integer(depth)? };
+    let depth = if depth.is_undefined() {
+        1.0
+    } else {
+        vm.to_integer(depth)?
+    };
     let items = snapshot_with_holes(vm, id)?;
     let out = vm.array(Vec::new());
     for item in items {
@@ -333,7 +355,15 @@ fn snapshot_with_holes(vm: &mut Vm, id: ObjId) -> Res<Vec<Value>> {
     if len > ARRAY_LIMIT {
         return Err(vm.range_error("Invalid array length"));
     }
-    (0..len).map(|at| if has_element(vm, id, at)? { element(vm, id, at) } else { Ok(Value::Hole) }).collect()
+    (0..len)
+        .map(|at| {
+            if has_element(vm, id, at)? {
+                element(vm, id, at)
+            } else {
+                Ok(Value::Hole)
+            }
+        })
+        .collect()
 }
 
 fn find(vm: &mut Vm, args: Args, backwards: bool, want_value: bool) -> Res<Value> {
@@ -347,10 +377,18 @@ fn find(vm: &mut Vm, args: Args, backwards: bool, want_value: bool) -> Res<Value
         let value = element(vm, id, at)?;
         let hit = vm.call(f, this, &[value, Value::Num(at as f64), Value::Obj(id)])?;
         if vm.truthy(hit) {
-            return Ok(if want_value { value } else { Value::Num(at as f64) });
+            return Ok(if want_value {
+                value
+            } else {
+                Value::Num(at as f64)
+            });
         }
     }
-    Ok(if want_value { Value::Undefined } else { Value::Num(-1.0) })
+    Ok(if want_value {
+        Value::Undefined
+    } else {
+        Value::Num(-1.0)
+    })
 }
 
 fn includes(vm: &mut Vm, args: Args) -> Res<Value> {
@@ -376,7 +414,11 @@ fn index_of(vm: &mut Vm, args: Args, backwards: bool) -> Res<Value> {
     let range: Box<dyn Iterator<Item = usize>> = if backwards {
         let end = if args.len() > 1 {
             let n = vm.to_integer(from)?;
-            if n < 0.0 { (len as f64 + n + 1.0).max(0.0) as usize } else { (n as usize).saturating_add(1).min(len) }
+            if n < 0.0 {
+                (len as f64 + n + 1.0).max(0.0) as usize
+            } else {
+                (n as usize).saturating_add(1).min(len)
+            }
         } else {
             len
         };
@@ -411,7 +453,11 @@ fn reduce(vm: &mut Vm, args: Args, backwards: bool) -> Res<Value> {
         let value = element(vm, id, at)?;
         total = Some(match total {
             None => value,
-            Some(total) => vm.call(f, Value::Undefined, &[total, value, Value::Num(at as f64), Value::Obj(id)])?,
+            Some(total) => vm.call(
+                f,
+                Value::Undefined,
+                &[total, value, Value::Num(at as f64), Value::Obj(id)],
+            )?,
         });
     }
     match total {
@@ -424,7 +470,9 @@ fn check_writable(vm: &mut Vm, id: ObjId) -> Res<()> {
     if let Kind::Array(_) = vm.heap.kind(id)
         && vm.heap.obj(id).flags & FROZEN_ELEMENTS != 0
     {
-        return Err(vm.type_error("Cannot assign to read only property '0' of object '[object Array]'."));
+        return Err(
+            vm.type_error("Cannot assign to read only property '0' of object '[object Array]'.")
+        );
     }
     Ok(())
 }
@@ -469,7 +517,8 @@ pub(super) fn merge_sort(
             let end = (start + 2 * width).min(len);
             let (mut left, mut right) = (start, middle);
             for slot in &mut to[start..end] {
-                let take_right = left >= middle || (right < end && less(vm, from[right], from[left])?);
+                let take_right =
+                    left >= middle || (right < end && less(vm, from[right], from[left])?);
                 *slot = if take_right { from[right] } else { from[left] };
                 if take_right { right += 1 } else { left += 1 }
             }
@@ -484,17 +533,29 @@ pub(super) fn merge_sort(
 fn sort(vm: &mut Vm, args: Args, copy: bool) -> Res<Value> {
     let f = args.get(vm, 0);
     if !f.is_undefined() && !vm.is_callable(f) {
-        return Err(vm.type_error("The comparison function must be either a function or undefined."));
+        return Err(
+            vm.type_error("The comparison function must be either a function or undefined.")
+        );
     }
     let id = vm.to_object(args.this)?;
     if !copy {
         check_writable(vm, id)?;
     }
-    let items = if copy { snapshot(vm, id)? } else { snapshot_with_holes(vm, id)? };
+    let items = if copy {
+        snapshot(vm, id)?
+    } else {
+        snapshot_with_holes(vm, id)?
+    };
     let len = items.len();
     let holes = items.iter().filter(|v| matches!(v, Value::Hole)).count();
-    let undefined = items.iter().filter(|v| matches!(v, Value::Undefined)).count();
-    let values: Vec<Value> = items.into_iter().filter(|v| !matches!(v, Value::Hole | Value::Undefined)).collect();
+    let undefined = items
+        .iter()
+        .filter(|v| matches!(v, Value::Undefined))
+        .count();
+    let values: Vec<Value> = items
+        .into_iter()
+        .filter(|v| !matches!(v, Value::Hole | Value::Undefined))
+        .collect();
     let sorted = if f.is_undefined() {
         sort_by_text(vm, values)?
     } else {
@@ -590,8 +651,13 @@ fn slice(vm: &mut Vm, args: Args) -> Res<Value> {
         let part = items[start.min(items.len())..end.min(items.len())].to_vec();
         return new_array(vm, part);
     }
-    let items =
-        (start..end).map(|at| if has_element(vm, id, at)? { element(vm, id, at) } else { Ok(Value::Hole) });
+    let items = (start..end).map(|at| {
+        if has_element(vm, id, at)? {
+            element(vm, id, at)
+        } else {
+            Ok(Value::Hole)
+        }
+    });
     let items = items.collect::<Res<Vec<Value>>>()?;
     new_array(vm, items)
 }
@@ -607,7 +673,11 @@ fn concat(vm: &mut Vm, args: Args) -> Res<Value> {
                 } else {
                     vm.get(part, SYM_SPREADABLE)?
                 };
-                if flag.is_undefined() { vm.is_array(part) } else { vm.truthy(flag) }
+                if flag.is_undefined() {
+                    vm.is_array(part)
+                } else {
+                    vm.truthy(flag)
+                }
             }
             _ => false,
         };
@@ -639,7 +709,11 @@ fn join(vm: &mut Vm, args: Args) -> Res<Value> {
     let id = vm.to_object(args.this)?;
     let len = vm.length_of(id)?;
     let separator = args.get(vm, 0);
-    let separator = if separator.is_undefined() { vm.char_str(44) } else { vm.to_str(separator)? };
+    let separator = if separator.is_undefined() {
+        vm.char_str(44)
+    } else {
+        vm.to_str(separator)?
+    };
     if vm.joining.contains(&id) {
         return Ok(Value::Str(vm.key_str(name::EMPTY)));
     }
@@ -658,7 +732,11 @@ fn join_elements(vm: &mut Vm, id: ObjId, len: usize, separator: crate::value::St
     let mut wide: Option<Vec<u16>> = None;
     for at in 0..len {
         vm.charge(1)?;
-        let text = if at > 0 { Some(separator.clone()) } else { None };
+        let text = if at > 0 {
+            Some(separator.clone())
+        } else {
+            None
+        };
         if let Some(text) = text {
             append(&mut narrow, &mut wide, text.units());
         }
@@ -679,7 +757,11 @@ fn join_elements(vm: &mut Vm, id: ObjId, len: usize, separator: crate::value::St
 }
 
 /// Appends units to text under construction, which is narrow as long as it can be.
-pub(super) fn append(narrow: &mut Vec<u8>, wide: &mut Option<Vec<u16>>, units: crate::text::Units<'_>) {
+pub(super) fn append(
+    narrow: &mut Vec<u8>,
+    wide: &mut Option<Vec<u16>>,
+    units: crate::text::Units<'_>,
+) {
     use crate::text::Units;
     match (wide.as_mut(), units) {
         (None, Units::Narrow(bytes)) => narrow.extend_from_slice(bytes),
@@ -769,7 +851,8 @@ fn pop(vm: &mut Vm, args: Args) -> Res<Value> {
 fn check_shrinkable(vm: &mut Vm, id: ObjId) -> Res<()> {
     check_writable(vm, id)?;
     if let Kind::Array(_) = vm.heap.kind(id)
-        && vm.heap.obj(id).flags & (crate::object::SEALED_ELEMENTS | crate::object::FIXED_LENGTH) != 0
+        && vm.heap.obj(id).flags & (crate::object::SEALED_ELEMENTS | crate::object::FIXED_LENGTH)
+            != 0
     {
         return Err(vm.type_error("Cannot delete property of a sealed array."));
     }
@@ -789,7 +872,11 @@ fn shift(vm: &mut Vm, args: Args) -> Res<Value> {
         return Ok(value);
     }
     let mut items = snapshot_with_holes(vm, id)?;
-    let value = if items.is_empty() { Value::Undefined } else { items.remove(0).or_undefined() };
+    let value = if items.is_empty() {
+        Value::Undefined
+    } else {
+        items.remove(0).or_undefined()
+    };
     let len = items.len();
     write_back(vm, id, items)?;
     let key = position_key(vm, len);
@@ -852,7 +939,9 @@ fn splice(vm: &mut Vm, args: Args) -> Res<Value> {
     let added = new.len() * size_of::<Value>();
     vm.reserve(added)?;
     if let Kind::Array(items) = vm.heap.kind_mut(id) {
-        let removed: Vec<Value> = items.splice(start.min(items.len())..end.min(items.len()), new).collect();
+        let removed: Vec<Value> = items
+            .splice(start.min(items.len())..end.min(items.len()), new)
+            .collect();
         let len = items.len();
         vm.heap.bytes += added;
         vm.charge(len / 64)?;
@@ -925,20 +1014,36 @@ fn copy_within(vm: &mut Vm, args: Args) -> Res<Value> {
 
 fn iterator(vm: &mut Vm, target: Value, what: IterWhat) -> Res<Value> {
     let target = Value::Obj(vm.to_object(target)?);
-    let iter = ArrayIter { target, index: 0, what, done: false };
-    Ok(Value::Obj(vm.heap.alloc(Some(i::ARRAY_ITERATOR_PROTO), Kind::ArrayIter(Box::new(iter)))))
+    let iter = ArrayIter {
+        target,
+        index: 0,
+        what,
+        done: false,
+    };
+    Ok(Value::Obj(vm.heap.alloc(
+        Some(i::ARRAY_ITERATOR_PROTO),
+        Kind::ArrayIter(Box::new(iter)),
+    )))
 }
 
 /// The next value of an array iterator.
 pub(super) fn step(vm: &mut Vm, id: ObjId) -> Res<Option<Value>> {
-    let Kind::ArrayIter(iter) = vm.heap.kind_mut(id) else { return Ok(None) };
+    let Kind::ArrayIter(iter) = vm.heap.kind_mut(id) else {
+        return Ok(None);
+    };
     if iter.done {
         return Ok(None);
     }
     let (target, index, what) = (iter.target, iter.index, iter.what);
     iter.index += 1;
-    let Some(object) = target.as_obj() else { return Ok(None) };
-    let len = if let Kind::Bytes(bytes) = vm.heap.kind(object) { bytes.len() } else { vm.length_of(object)? };
+    let Some(object) = target.as_obj() else {
+        return Ok(None);
+    };
+    let len = if let Kind::Bytes(bytes) = vm.heap.kind(object) {
+        bytes.len()
+    } else {
+        vm.length_of(object)?
+    };
     if index >= len {
         if let Kind::ArrayIter(iter) = vm.heap.kind_mut(id) {
             iter.done = true;

@@ -16,7 +16,11 @@ pub(super) fn install(b: &mut Builder) {
         let value = a.get(vm, 0);
         let value = vm.to_primitive(value, Hint::Number)?;
         if let Value::Num(n) = value {
-            let whole = if n.trunc() == n { BigInt::from_f64(n) } else { None };
+            let whole = if n.trunc() == n {
+                BigInt::from_f64(n)
+            } else {
+                None
+            };
             return match whole {
                 Some(big) => vm.new_big(big),
                 None => Err(vm.range_error(&format!(
@@ -28,14 +32,24 @@ pub(super) fn install(b: &mut Builder) {
         let big = vm.to_big(value)?;
         vm.new_big(big)
     });
-    b.methods(i::BIGINT, &[("asIntN", 2, |vm, a| wrap(vm, a, true)), ("asUintN", 2, |vm, a| wrap(vm, a, false))]);
+    b.methods(
+        i::BIGINT,
+        &[
+            ("asIntN", 2, |vm, a| wrap(vm, a, true)),
+            ("asUintN", 2, |vm, a| wrap(vm, a, false)),
+        ],
+    );
     b.methods(
         proto,
         &[
             ("toString", 0, |vm, a| {
                 let id = this(vm, a)?;
                 let radix = a.get(vm, 0);
-                let radix = if radix.is_undefined() { 10.0 } else { vm.to_integer(radix)? };
+                let radix = if radix.is_undefined() {
+                    10.0
+                } else {
+                    vm.to_integer(radix)?
+                };
                 if !(2.0..=36.0).contains(&radix) {
                     return Err(vm.range_error("toString() radix must be between 2 and 36"));
                 }

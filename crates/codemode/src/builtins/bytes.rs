@@ -44,7 +44,10 @@ pub(super) fn install(b: &mut Builder) {
                 let clean: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
                 match forgiving_base64(&clean, url) {
                     Some(bytes) => make(vm, bytes),
-                    None => Err(vm.error(ErrorType::Syntax, "The string is not correctly encoded base 64.")),
+                    None => Err(vm.error(
+                        ErrorType::Syntax,
+                        "The string is not correctly encoded base 64.",
+                    )),
                 }
             }),
             ("fromHex", 1, |vm, a| {
@@ -60,7 +63,10 @@ pub(super) fn install(b: &mut Builder) {
                     .collect();
                 match bytes {
                     Some(bytes) => make(vm, bytes),
-                    None => Err(vm.error(ErrorType::Syntax, "The string is not an even number of hexadecimal digits.")),
+                    None => Err(vm.error(
+                        ErrorType::Syntax,
+                        "The string is not an even number of hexadecimal digits.",
+                    )),
                 }
             }),
         ],
@@ -68,8 +74,12 @@ pub(super) fn install(b: &mut Builder) {
     b.methods(
         proto,
         &[
-            ("slice", 2, |vm, a| range(vm, a).and_then(|bytes| make(vm, bytes))),
-            ("subarray", 2, |vm, a| range(vm, a).and_then(|bytes| make(vm, bytes))),
+            ("slice", 2, |vm, a| {
+                range(vm, a).and_then(|bytes| make(vm, bytes))
+            }),
+            ("subarray", 2, |vm, a| {
+                range(vm, a).and_then(|bytes| make(vm, bytes))
+            }),
             ("set", 1, |vm, a| {
                 let (source, offset) = (a.get(vm, 0), a.get(vm, 1));
                 let offset = vm.to_integer(offset)?;
@@ -126,7 +136,10 @@ pub(super) fn install(b: &mut Builder) {
                 vm.new_text(Text::new(&out))
             }),
             ("toHex", 0, |vm, a| {
-                let text: String = bytes_mut(vm, a)?.iter().map(|b| format!("{b:02x}")).collect();
+                let text: String = bytes_mut(vm, a)?
+                    .iter()
+                    .map(|b| format!("{b:02x}"))
+                    .collect();
                 vm.new_text(Text::new(&text))
             }),
             ("toString", 0, |vm, a| via_array(vm, a, "join")),
@@ -158,10 +171,17 @@ pub(super) fn install(b: &mut Builder) {
             ("entries", 0, |vm, a| iterator(vm, a, IterWhat::Entries)),
         ],
     );
-    let all = b.method(proto, "values", 0, |vm, a| iterator(vm, a, IterWhat::Values));
+    let all = b.method(proto, "values", 0, |vm, a| {
+        iterator(vm, a, IterWhat::Values)
+    });
     b.alias(proto, SYM_ITERATOR, all);
     for label in ["length", "byteLength"] {
-        b.getter(proto, label, |vm, a| Ok(Value::Num(bytes_mut(vm, a)?.len() as f64)), None);
+        b.getter(
+            proto,
+            label,
+            |vm, a| Ok(Value::Num(bytes_mut(vm, a)?.len() as f64)),
+            None,
+        );
     }
     b.tag(proto, "Uint8Array");
     coders(b);
@@ -173,7 +193,11 @@ fn option(vm: &mut Vm, options: Value, key: &str) -> Res<Option<String>> {
     }
     let key = vm.intern(key);
     let value = vm.get(options, key)?;
-    if value.is_undefined() { Ok(None) } else { vm.to_text(value).map(Some) }
+    if value.is_undefined() {
+        Ok(None)
+    } else {
+        vm.to_text(value).map(Some)
+    }
 }
 
 fn to_byte(vm: &mut Vm, value: Value) -> Res<u8> {
@@ -186,7 +210,9 @@ fn make(vm: &mut Vm, bytes: Vec<u8>) -> Res<Value> {
     }
     vm.reserve(bytes.len())?;
     vm.charge(bytes.len() / 64)?;
-    Ok(Value::Obj(vm.heap.alloc(Some(i::BYTES_PROTO), Kind::Bytes(bytes))))
+    Ok(Value::Obj(
+        vm.heap.alloc(Some(i::BYTES_PROTO), Kind::Bytes(bytes)),
+    ))
 }
 
 fn from_values(vm: &mut Vm, source: Value) -> Res<Vec<u8>> {
@@ -250,7 +276,10 @@ fn range(vm: &mut Vm, args: Args) -> Res<Vec<u8>> {
 }
 
 fn values(vm: &mut Vm, args: Args) -> Res<Vec<Value>> {
-    let items: Vec<Value> = bytes_mut(vm, args)?.iter().map(|&b| Value::Num(f64::from(b))).collect();
+    let items: Vec<Value> = bytes_mut(vm, args)?
+        .iter()
+        .map(|&b| Value::Num(f64::from(b)))
+        .collect();
     vm.reserve(items.len() * size_of::<Value>())?;
     vm.charge(items.len() / 8)?;
     Ok(items)
@@ -268,20 +297,42 @@ fn via_array(vm: &mut Vm, args: Args, method: &str) -> Res<Value> {
 
 fn iterator(vm: &mut Vm, args: Args, what: IterWhat) -> Res<Value> {
     let target = Value::Obj(id_of(vm, args)?);
-    let iter = ArrayIter { target, index: 0, what, done: false };
-    Ok(Value::Obj(vm.heap.alloc(Some(i::ARRAY_ITERATOR_PROTO), Kind::ArrayIter(Box::new(iter)))))
+    let iter = ArrayIter {
+        target,
+        index: 0,
+        what,
+        done: false,
+    };
+    Ok(Value::Obj(vm.heap.alloc(
+        Some(i::ARRAY_ITERATOR_PROTO),
+        Kind::ArrayIter(Box::new(iter)),
+    )))
 }
 
 fn coders(b: &mut Builder) {
     b.constructor(i::ENCODER, i::ENCODER_PROTO, "TextEncoder", 0, |vm, _| {
-        Ok(Value::Obj(vm.heap.alloc(Some(i::ENCODER_PROTO), Kind::TextEncoder)))
+        Ok(Value::Obj(
+            vm.heap.alloc(Some(i::ENCODER_PROTO), Kind::TextEncoder),
+        ))
     });
-    b.methods(i::ENCODER_PROTO, &[("encode", 0, |vm, a| {
-        let text = a.get(vm, 0);
-        let text = if text.is_undefined() { String::new() } else { vm.to_text(text)? };
-        make(vm, text.into_bytes())
-    })]);
-    b.getter(i::ENCODER_PROTO, "encoding", |vm, _| Ok(vm.str("utf-8")), None);
+    b.methods(
+        i::ENCODER_PROTO,
+        &[("encode", 0, |vm, a| {
+            let text = a.get(vm, 0);
+            let text = if text.is_undefined() {
+                String::new()
+            } else {
+                vm.to_text(text)?
+            };
+            make(vm, text.into_bytes())
+        })],
+    );
+    b.getter(
+        i::ENCODER_PROTO,
+        "encoding",
+        |vm, _| Ok(vm.str("utf-8")),
+        None,
+    );
     b.constructor(i::DECODER, i::DECODER_PROTO, "TextDecoder", 0, |vm, a| {
         let (label, options) = (a.get(vm, 0), a.get(vm, 1));
         if !label.is_undefined() {
@@ -298,18 +349,45 @@ fn coders(b: &mut Builder) {
                 flags[at] = vm.truthy(value);
             }
         }
-        let kind = Kind::TextDecoder { fatal: flags[0], ignore_bom: flags[1] };
+        let kind = Kind::TextDecoder {
+            fatal: flags[0],
+            ignore_bom: flags[1],
+        };
         Ok(Value::Obj(vm.heap.alloc(Some(i::DECODER_PROTO), kind)))
     });
     b.methods(i::DECODER_PROTO, &[("decode", 0, decode)]);
-    b.getter(i::DECODER_PROTO, "encoding", |vm, _| Ok(vm.str("utf-8")), None);
-    b.getter(i::DECODER_PROTO, "fatal", |vm, a| {
-        Ok(Value::Bool(matches!(a.this.as_obj().map(|id| vm.heap.kind(id)), Some(Kind::TextDecoder { fatal: true, .. }))))
-    }, None);
-    b.getter(i::DECODER_PROTO, "ignoreBOM", |vm, a| {
-        let kind = a.this.as_obj().map(|id| vm.heap.kind(id));
-        Ok(Value::Bool(matches!(kind, Some(Kind::TextDecoder { ignore_bom: true, .. }))))
-    }, None);
+    b.getter(
+        i::DECODER_PROTO,
+        "encoding",
+        |vm, _| Ok(vm.str("utf-8")),
+        None,
+    );
+    b.getter(
+        i::DECODER_PROTO,
+        "fatal",
+        |vm, a| {
+            Ok(Value::Bool(matches!(
+                a.this.as_obj().map(|id| vm.heap.kind(id)),
+                Some(Kind::TextDecoder { fatal: true, .. })
+            )))
+        },
+        None,
+    );
+    b.getter(
+        i::DECODER_PROTO,
+        "ignoreBOM",
+        |vm, a| {
+            let kind = a.this.as_obj().map(|id| vm.heap.kind(id));
+            Ok(Value::Bool(matches!(
+                kind,
+                Some(Kind::TextDecoder {
+                    ignore_bom: true,
+                    ..
+                })
+            )))
+        },
+        None,
+    );
 }
 
 fn decode(vm: &mut Vm, args: Args) -> Res<Value> {
@@ -329,6 +407,10 @@ fn decode(vm: &mut Vm, args: Args) -> Res<Value> {
         return Err(vm.type_error("The encoded data was not valid for encoding utf-8"));
     }
     let text = String::from_utf8_lossy(&bytes);
-    let text = if ignore_bom { &text } else { text.strip_prefix('\u{FEFF}').unwrap_or(&text) };
+    let text = if ignore_bom {
+        &text
+    } else {
+        text.strip_prefix('\u{FEFF}').unwrap_or(&text)
+    };
     vm.new_text(Text::new(text))
 }

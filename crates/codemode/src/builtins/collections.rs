@@ -34,13 +34,17 @@ pub(super) fn install(b: &mut Builder) {
             }),
         ],
     );
-    let entries = b.method(map, "entries", 0, |vm, a| iterator(vm, a, IterWhat::Entries));
+    let entries = b.method(map, "entries", 0, |vm, a| {
+        iterator(vm, a, IterWhat::Entries)
+    });
     b.alias(map, SYM_ITERATOR, entries);
     b.getter(map, "size", size, None);
     b.tag(map, "Map");
 
     let set_proto = i::SET_PROTO;
-    b.constructor(i::SET, set_proto, "Set", 0, |vm, a| construct(vm, a, Which::Set));
+    b.constructor(i::SET, set_proto, "Set", 0, |vm, a| {
+        construct(vm, a, Which::Set)
+    });
     b.methods(
         set_proto,
         &[
@@ -51,25 +55,48 @@ pub(super) fn install(b: &mut Builder) {
             ("forEach", 1, for_each),
             ("entries", 0, |vm, a| iterator(vm, a, IterWhat::Entries)),
             ("union", 1, |vm, a| combine(vm, a, Combine::Union)),
-            ("intersection", 1, |vm, a| combine(vm, a, Combine::Intersection)),
+            ("intersection", 1, |vm, a| {
+                combine(vm, a, Combine::Intersection)
+            }),
             ("difference", 1, |vm, a| combine(vm, a, Combine::Difference)),
-            ("symmetricDifference", 1, |vm, a| combine(vm, a, Combine::Symmetric)),
+            ("symmetricDifference", 1, |vm, a| {
+                combine(vm, a, Combine::Symmetric)
+            }),
             ("isSubsetOf", 1, |vm, a| relate(vm, a, Relation::Subset)),
             ("isSupersetOf", 1, |vm, a| relate(vm, a, Relation::Superset)),
-            ("isDisjointFrom", 1, |vm, a| relate(vm, a, Relation::Disjoint)),
+            ("isDisjointFrom", 1, |vm, a| {
+                relate(vm, a, Relation::Disjoint)
+            }),
         ],
     );
-    let values = b.method(set_proto, "values", 0, |vm, a| iterator(vm, a, IterWhat::Values));
+    let values = b.method(set_proto, "values", 0, |vm, a| {
+        iterator(vm, a, IterWhat::Values)
+    });
     b.alias(set_proto, name::KEYS, values);
     b.alias(set_proto, SYM_ITERATOR, values);
     b.getter(set_proto, "size", size, None);
     b.tag(set_proto, "Set");
 
-    b.constructor(i::WEAK_MAP, i::WEAK_MAP_PROTO, "WeakMap", 0, |vm, a| construct(vm, a, Which::WeakMap));
-    b.methods(i::WEAK_MAP_PROTO, &[("get", 1, get), ("set", 2, set), ("has", 1, has), ("delete", 1, delete)]);
+    b.constructor(i::WEAK_MAP, i::WEAK_MAP_PROTO, "WeakMap", 0, |vm, a| {
+        construct(vm, a, Which::WeakMap)
+    });
+    b.methods(
+        i::WEAK_MAP_PROTO,
+        &[
+            ("get", 1, get),
+            ("set", 2, set),
+            ("has", 1, has),
+            ("delete", 1, delete),
+        ],
+    );
     b.tag(i::WEAK_MAP_PROTO, "WeakMap");
-    b.constructor(i::WEAK_SET, i::WEAK_SET_PROTO, "WeakSet", 0, |vm, a| construct(vm, a, Which::WeakSet));
-    b.methods(i::WEAK_SET_PROTO, &[("add", 1, add), ("has", 1, has), ("delete", 1, delete)]);
+    b.constructor(i::WEAK_SET, i::WEAK_SET_PROTO, "WeakSet", 0, |vm, a| {
+        construct(vm, a, Which::WeakSet)
+    });
+    b.methods(
+        i::WEAK_SET_PROTO,
+        &[("add", 1, add), ("has", 1, has), ("delete", 1, delete)],
+    );
     b.tag(i::WEAK_SET_PROTO, "WeakSet");
 }
 
@@ -172,7 +199,9 @@ fn get(vm: &mut Vm, args: Args) -> Res<Value> {
     let id = table(vm, args)?;
     let key = args.get(vm, 0);
     let key = vm.table_key(key);
-    Ok(entries(vm, id).and_then(|t| t.get(&key)).unwrap_or(Value::Undefined))
+    Ok(entries(vm, id)
+        .and_then(|t| t.get(&key))
+        .unwrap_or(Value::Undefined))
 }
 
 fn set(vm: &mut Vm, args: Args) -> Res<Value> {
@@ -195,7 +224,9 @@ fn has(vm: &mut Vm, args: Args) -> Res<Value> {
     let id = table(vm, args)?;
     let key = args.get(vm, 0);
     let key = vm.table_key(key);
-    Ok(Value::Bool(entries(vm, id).is_some_and(|t| t.get(&key).is_some())))
+    Ok(Value::Bool(
+        entries(vm, id).is_some_and(|t| t.get(&key).is_some()),
+    ))
 }
 
 fn delete(vm: &mut Vm, args: Args) -> Res<Value> {
@@ -218,7 +249,11 @@ fn size(vm: &mut Vm, args: Args) -> Res<Value> {
     Ok(Value::Num(entries(vm, id).map_or(0, |t| t.live) as f64))
 }
 
-fn get_or_insert(vm: &mut Vm, args: Args, make: impl FnOnce(&mut Vm, Value) -> Res<Value>) -> Res<Value> {
+fn get_or_insert(
+    vm: &mut Vm,
+    args: Args,
+    make: impl FnOnce(&mut Vm, Value) -> Res<Value>,
+) -> Res<Value> {
     let id = table(vm, args)?;
     let key = normal(args.get(vm, 0));
     let hashed = vm.table_key(key);
@@ -233,7 +268,11 @@ fn get_or_insert(vm: &mut Vm, args: Args, make: impl FnOnce(&mut Vm, Value) -> R
 /// The next live entry at or after a position.
 fn next_entry(vm: &mut Vm, id: ObjId, from: usize) -> Option<(usize, Value, Value)> {
     let t = entries(vm, id)?;
-    t.entries.iter().enumerate().skip(from).find_map(|(at, e)| e.map(|(k, v)| (at, k, v)))
+    t.entries
+        .iter()
+        .enumerate()
+        .skip(from)
+        .find_map(|(at, e)| e.map(|(k, v)| (at, k, v)))
 }
 
 fn for_each(vm: &mut Vm, args: Args) -> Res<Value> {
@@ -253,12 +292,22 @@ fn for_each(vm: &mut Vm, args: Args) -> Res<Value> {
 
 fn iterator(vm: &mut Vm, args: Args, what: IterWhat) -> Res<Value> {
     let target = table(vm, args)?;
-    let iter = TableIter { target, index: 0, what, done: false };
-    Ok(Value::Obj(vm.heap.alloc(Some(i::TABLE_ITERATOR_PROTO), Kind::TableIter(Box::new(iter)))))
+    let iter = TableIter {
+        target,
+        index: 0,
+        what,
+        done: false,
+    };
+    Ok(Value::Obj(vm.heap.alloc(
+        Some(i::TABLE_ITERATOR_PROTO),
+        Kind::TableIter(Box::new(iter)),
+    )))
 }
 
 pub(super) fn step(vm: &mut Vm, id: ObjId) -> Res<Option<Value>> {
-    let Kind::TableIter(iter) = vm.heap.kind_mut(id) else { return Ok(None) };
+    let Kind::TableIter(iter) = vm.heap.kind_mut(id) else {
+        return Ok(None);
+    };
     if iter.done {
         return Ok(None);
     }
@@ -341,7 +390,12 @@ fn set_like(vm: &mut Vm, args: Args) -> Res<SetLike> {
     if !vm.is_callable(has) || !vm.is_callable(keys) {
         return Err(vm.type_error("The 'has' and 'keys' properties must be functions."));
     }
-    Ok(SetLike { object, size: size.trunc(), has, keys })
+    Ok(SetLike {
+        object,
+        size: size.trunc(),
+        has,
+        keys,
+    })
 }
 
 fn other_has(vm: &mut Vm, other: &SetLike, value: Value) -> Res<bool> {
@@ -358,7 +412,9 @@ fn other_keys(vm: &mut Vm, other: &SetLike) -> Res<Vec<Value>> {
 }
 
 fn members(vm: &mut Vm, id: ObjId) -> Vec<Value> {
-    entries(vm, id).map(|t| t.entries.iter().flatten().map(|(k, _)| *k).collect()).unwrap_or_default()
+    entries(vm, id)
+        .map(|t| t.entries.iter().flatten().map(|(k, _)| *k).collect())
+        .unwrap_or_default()
 }
 
 fn own_has(vm: &mut Vm, id: ObjId, value: Value) -> bool {

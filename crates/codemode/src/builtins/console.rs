@@ -22,7 +22,11 @@ pub(super) fn install(b: &mut Builder) {
             ("error", 0, |vm, a| line(vm, a, "[error] ")),
             ("dir", 0, |vm, a| {
                 let value = a.get(vm, 0);
-                let text = if a.len() == 0 { String::new() } else { render(vm, value) };
+                let text = if a.len() == 0 {
+                    String::new()
+                } else {
+                    render(vm, value)
+                };
                 vm.log(text)
             }),
             ("table", 1, table),
@@ -75,7 +79,11 @@ fn write(vm: &mut Vm, value: Value, out: &mut String, path: &mut Vec<ObjId>) {
         Value::Null => out.push_str("null"),
         Value::Bool(b) => out.push_str(if b { "true" } else { "false" }),
         Value::Num(n) => {
-            out.push_str(&if n == 0.0 && n.is_sign_negative() { "0".to_owned() } else { crate::number::to_string(n) });
+            out.push_str(&if n == 0.0 && n.is_sign_negative() {
+                "0".to_owned()
+            } else {
+                crate::number::to_string(n)
+            });
         }
         Value::Str(id) => {
             vm.heap.flatten(id);
@@ -84,7 +92,11 @@ fn write(vm: &mut Vm, value: Value, out: &mut String, path: &mut Vec<ObjId>) {
         Value::Sym(key) => out.push_str(&vm.key_text(key)),
         Value::Big(id) => {
             let text = vm.heap.big_value(id);
-            let shown = if text.bits() > 4096 { "(large BigInt)".to_owned() } else { format!("{text}n") };
+            let shown = if text.bits() > 4096 {
+                "(large BigInt)".to_owned()
+            } else {
+                format!("{text}n")
+            };
             out.push_str(&shown);
         }
         Value::Lazy(_) => out.push_str("[opaque reference]"),
@@ -135,13 +147,21 @@ fn object(vm: &mut Vm, id: ObjId, out: &mut String, path: &mut Vec<ObjId>) {
         Kind::Error(_) => {
             let name = plain_text(vm, id, name::NAME).unwrap_or_else(|| "Error".to_owned());
             let message = plain_text(vm, id, name::MESSAGE).unwrap_or_default();
-            out.push_str(&if message.is_empty() { name } else { format!("{name}: {message}") });
+            out.push_str(&if message.is_empty() {
+                name
+            } else {
+                format!("{name}: {message}")
+            });
         }
         Kind::Promise(_) => out.push_str("[Promise (await it to get its value)]"),
         Kind::Bytes(bytes) => {
             let shown: Vec<String> = bytes.iter().take(64).map(u8::to_string).collect();
             let more = if bytes.len() > 64 { ",..." } else { "" };
-            out.push_str(&format!("Uint8Array({}) [{}{more}]", bytes.len(), shown.join(",")));
+            out.push_str(&format!(
+                "Uint8Array({}) [{}{more}]",
+                bytes.len(),
+                shown.join(",")
+            ));
         }
         Kind::Url(data) => out.push_str(data.url.as_str()),
         Kind::Params(data) => out.push_str(&super::url::serialize(&data.list)),

@@ -14,8 +14,14 @@ pub(super) fn install(b: &mut Builder) {
                 bytes[6] = bytes[6] & 0x0F | 0x40;
                 bytes[8] = bytes[8] & 0x3F | 0x80;
                 let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
-                let text =
-                    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
+                let text = format!(
+                    "{}-{}-{}-{}-{}",
+                    &hex[..8],
+                    &hex[8..12],
+                    &hex[12..16],
+                    &hex[16..20],
+                    &hex[20..]
+                );
                 Ok(vm.str(&text))
             }),
             ("getRandomValues", 1, |vm, a| {
@@ -28,7 +34,9 @@ pub(super) fn install(b: &mut Builder) {
                 };
                 let len = bytes.len();
                 if len > 65_536 {
-                    return Err(vm.range_error("crypto.getRandomValues gives at most 65536 bytes at once."));
+                    return Err(
+                        vm.range_error("crypto.getRandomValues gives at most 65536 bytes at once.")
+                    );
                 }
                 let new: Vec<u8> = (0..len).map(|_| vm.host.random_byte()).collect();
                 if let Kind::Bytes(bytes) = vm.heap.kind_mut(id) {

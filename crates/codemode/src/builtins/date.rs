@@ -10,8 +10,9 @@ use crate::vm::{Args, Hint, Vm};
 const DAY: f64 = 86_400_000.0;
 const LIMIT: f64 = 8.64e15;
 const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
 
 pub(super) fn install(b: &mut Builder) {
     let proto = i::DATE_PROTO;
@@ -69,8 +70,12 @@ pub(super) fn install(b: &mut Builder) {
     b.methods(
         proto,
         &[
-            ("getTime", 0, |vm, a| this(vm, a).map(|(_, t)| Value::Num(t))),
-            ("valueOf", 0, |vm, a| this(vm, a).map(|(_, t)| Value::Num(t))),
+            ("getTime", 0, |vm, a| {
+                this(vm, a).map(|(_, t)| Value::Num(t))
+            }),
+            ("valueOf", 0, |vm, a| {
+                this(vm, a).map(|(_, t)| Value::Num(t))
+            }),
             ("getYear", 0, |vm, a| read(vm, a, |p| p[0] - 1900.0)),
             ("getTimezoneOffset", 0, |vm, a| {
                 let (_, t) = this(vm, a)?;
@@ -99,24 +104,43 @@ pub(super) fn install(b: &mut Builder) {
                 let method = vm.get(a.this, key)?;
                 vm.call(method, a.this, &[])
             }),
-            ("toString", 0, |vm, a| print(vm, a, |t| iso(t).unwrap_or_default())),
-            ("toDateString", 0, |vm, a| print(vm, a, |t| {
-                let p = split(t);
-                format!("{} {} {:02} {}", DAYS[p[7] as usize], MONTHS[p[1] as usize], p[2], year(p[0]))
-            })),
-            ("toTimeString", 0, |vm, a| print(vm, a, |t| {
-                let p = split(t);
-                format!("{:02}:{:02}:{:02} GMT+0000 (Coordinated Universal Time)", p[3], p[4], p[5])
-            })),
-            ("toLocaleDateString", 0, |vm, a| print(vm, a, |t| {
-                let p = split(t);
-                format!("{}/{}/{}", p[1] + 1.0, p[2], p[0])
-            })),
+            ("toString", 0, |vm, a| {
+                print(vm, a, |t| iso(t).unwrap_or_default())
+            }),
+            ("toDateString", 0, |vm, a| {
+                print(vm, a, |t| {
+                    let p = split(t);
+                    format!(
+                        "{} {} {:02} {}",
+                        DAYS[p[7] as usize],
+                        MONTHS[p[1] as usize],
+                        p[2],
+                        year(p[0])
+                    )
+                })
+            }),
+            ("toTimeString", 0, |vm, a| {
+                print(vm, a, |t| {
+                    let p = split(t);
+                    format!(
+                        "{:02}:{:02}:{:02} GMT+0000 (Coordinated Universal Time)",
+                        p[3], p[4], p[5]
+                    )
+                })
+            }),
+            ("toLocaleDateString", 0, |vm, a| {
+                print(vm, a, |t| {
+                    let p = split(t);
+                    format!("{}/{}/{}", p[1] + 1.0, p[2], p[0])
+                })
+            }),
             ("toLocaleTimeString", 0, |vm, a| print(vm, a, locale_time)),
-            ("toLocaleString", 0, |vm, a| print(vm, a, |t| {
-                let p = split(t);
-                format!("{}/{}/{}, {}", p[1] + 1.0, p[2], p[0], locale_time(t))
-            })),
+            ("toLocaleString", 0, |vm, a| {
+                print(vm, a, |t| {
+                    let p = split(t);
+                    format!("{}/{}/{}, {}", p[1] + 1.0, p[2], p[0], locale_time(t))
+                })
+            }),
         ],
     );
     let utc = b.method(proto, "toUTCString", 0, |vm, a| {
@@ -152,17 +176,35 @@ pub(super) fn install(b: &mut Builder) {
             _ => Err(vm.type_error("Invalid hint.")),
         }
     });
-    b.define(proto, SYM_TO_PRIMITIVE, Value::Lazy(primitive), Attrs(Attrs::CONFIGURABLE));
+    b.define(
+        proto,
+        SYM_TO_PRIMITIVE,
+        Value::Lazy(primitive),
+        Attrs(Attrs::CONFIGURABLE),
+    );
 }
 
 fn year(y: f64) -> String {
-    if y < 0.0 { format!("-{:06}", -y) } else { format!("{y:04}") }
+    if y < 0.0 {
+        format!("-{:06}", -y)
+    } else {
+        format!("{y:04}")
+    }
 }
 
 fn locale_time(t: f64) -> String {
     let p = split(t);
-    let hour = if p[3] % 12.0 == 0.0 { 12.0 } else { p[3] % 12.0 };
-    format!("{hour}:{:02}:{:02} {}", p[4], p[5], if p[3] < 12.0 { "AM" } else { "PM" })
+    let hour = if p[3] % 12.0 == 0.0 {
+        12.0
+    } else {
+        p[3] % 12.0
+    };
+    format!(
+        "{hour}:{:02}:{:02} {}",
+        p[4],
+        p[5],
+        if p[3] < 12.0 { "AM" } else { "PM" }
+    )
 }
 
 fn this(vm: &mut Vm, args: Args) -> Res<(ObjId, f64)> {
@@ -174,7 +216,11 @@ fn this(vm: &mut Vm, args: Args) -> Res<(ObjId, f64)> {
 
 fn print(vm: &mut Vm, args: Args, f: fn(f64) -> String) -> Res<Value> {
     let (_, t) = this(vm, args)?;
-    Ok(if t.is_nan() { vm.str("Invalid Date") } else { vm.str(&f(t)) })
+    Ok(if t.is_nan() {
+        vm.str("Invalid Date")
+    } else {
+        vm.str(&f(t))
+    })
 }
 
 fn read(vm: &mut Vm, args: Args, f: fn(&[f64; 8]) -> f64) -> Res<Value> {
@@ -271,7 +317,11 @@ fn from_components(p: &[f64; 8]) -> f64 {
 }
 
 fn clip(t: f64) -> f64 {
-    if t.is_finite() && t.abs() <= LIMIT { t.trunc() + 0.0 } else { f64::NAN }
+    if t.is_finite() && t.abs() <= LIMIT {
+        t.trunc() + 0.0
+    } else {
+        f64::NAN
+    }
 }
 
 /// Year, month, day, hours, minutes, seconds, milliseconds, weekday.
@@ -281,8 +331,10 @@ fn split(t: f64) -> [f64; 8] {
     let z = days + 719_468.0;
     let era = (z / 146_097.0).floor();
     let doe = z - era * 146_097.0;
-    let yoe =
-        ((doe - (doe / 1460.0).floor() + (doe / 36_524.0).floor() - (doe / 146_096.0).floor()) / 365.0).floor();
+    let yoe = ((doe - (doe / 1460.0).floor() + (doe / 36_524.0).floor()
+        - (doe / 146_096.0).floor())
+        / 365.0)
+        .floor();
     let doy = doe - (365.0 * yoe + (yoe / 4.0).floor() - (yoe / 100.0).floor());
     let mp = ((5.0 * doy + 2.0) / 153.0).floor();
     let day = doy - ((153.0 * mp + 2.0) / 5.0).floor() + 1.0;
@@ -325,11 +377,15 @@ pub(super) fn iso(t: f64) -> Option<String> {
 /// ISO forms, and the forms that `Date` methods and HTTP print.
 fn parse(text: &str) -> f64 {
     let text = text.trim();
-    parse_iso(text).or_else(|| parse_words(text)).map_or(f64::NAN, clip)
+    parse_iso(text)
+        .or_else(|| parse_words(text))
+        .map_or(f64::NAN, clip)
 }
 
 fn take(rest: &mut &str, count: usize) -> Option<f64> {
-    let digits = rest.get(..count).filter(|d| d.bytes().all(|b| b.is_ascii_digit()))?;
+    let digits = rest
+        .get(..count)
+        .filter(|d| d.bytes().all(|b| b.is_ascii_digit()))?;
     *rest = &rest[count..];
     digits.parse().ok()
 }
@@ -406,11 +462,21 @@ fn parse_words(text: &str) -> Option<f64> {
         Some(at) => &text[..at],
         None => text,
     };
-    for word in plain.split(|c: char| c.is_whitespace() || c == ',' || c == '/').filter(|w| !w.is_empty()) {
+    for word in plain
+        .split(|c: char| c.is_whitespace() || c == ',' || c == '/')
+        .filter(|w| !w.is_empty())
+    {
         let lower = word.to_ascii_lowercase();
-        if let Some(month) = MONTHS.iter().position(|m| lower.starts_with(&m.to_ascii_lowercase())) {
+        if let Some(month) = MONTHS
+            .iter()
+            .position(|m| lower.starts_with(&m.to_ascii_lowercase()))
+        {
             p[1] = month as f64;
-        } else if DAYS.iter().any(|d| lower.starts_with(&d.to_ascii_lowercase())) || lower == "at" {
+        } else if DAYS
+            .iter()
+            .any(|d| lower.starts_with(&d.to_ascii_lowercase()))
+            || lower == "at"
+        {
         } else if word.contains(':') {
             for (at, part) in word.split(':').enumerate() {
                 *p.get_mut(3 + at)? = part.parse().ok()?;
@@ -418,19 +484,33 @@ fn parse_words(text: &str) -> Option<f64> {
         } else if lower == "am" || lower == "pm" {
             p[3] = p[3] % 12.0 + if lower == "pm" { 12.0 } else { 0.0 };
         } else if lower == "z" || lower == "utc" || lower == "gmt" {
-        } else if let Some(zone) = lower.strip_prefix("gmt").or_else(|| lower.strip_prefix("utc")).or(Some(&lower))
+        } else if let Some(zone) = lower
+            .strip_prefix("gmt")
+            .or_else(|| lower.strip_prefix("utc"))
+            .or(Some(&lower))
             && zone.len() >= 3
             && zone.starts_with(['+', '-'])
         {
             let digits: f64 = zone[1..].replace(':', "").parse().ok()?;
             let minutes = (digits / 100.0).trunc() * 60.0 + digits % 100.0;
-            offset = minutes * if zone.starts_with('+') { 60_000.0 } else { -60_000.0 };
+            offset = minutes
+                * if zone.starts_with('+') {
+                    60_000.0
+                } else {
+                    -60_000.0
+                };
         } else {
-            numbers.push(word.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<f64>().ok()?);
+            numbers.push(
+                word.trim_end_matches(|c: char| c.is_ascii_alphabetic())
+                    .parse::<f64>()
+                    .ok()?,
+            );
         }
     }
     if p[1].is_nan() {
-        let [month, day, year] = numbers[..] else { return None };
+        let [month, day, year] = numbers[..] else {
+            return None;
+        };
         p[..3].copy_from_slice(&[year, month - 1.0, day]);
     } else {
         let [a, b] = numbers[..] else { return None };
@@ -441,6 +521,7 @@ fn parse_words(text: &str) -> Option<f64> {
     } else if p[0] < 100.0 {
         p[0] += 1900.0;
     }
-    let fine = (0.0..12.0).contains(&p[1]) && (1.0..=31.0).contains(&p[2]) && p[3] < 25.0 && p[4] < 60.0;
+    let fine =
+        (0.0..12.0).contains(&p[1]) && (1.0..=31.0).contains(&p[2]) && p[3] < 25.0 && p[4] < 60.0;
     fine.then(|| from_components(&p) - offset)
 }

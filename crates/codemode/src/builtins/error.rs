@@ -37,16 +37,24 @@ pub(super) fn install(b: &mut Builder) {
     b.methods(
         i::ERROR,
         &[("isError", 1, |vm, a| {
-            Ok(Value::Bool(matches!(a.get(vm, 0).as_obj().map(|id| vm.heap.kind(id)), Some(Kind::Error(_)))))
+            Ok(Value::Bool(matches!(
+                a.get(vm, 0).as_obj().map(|id| vm.heap.kind(id)),
+                Some(Kind::Error(_))
+            )))
         })],
     );
-    b.methods(i::ERROR_PROTO, &[("toString", 0, |vm, a| {
-        if !a.this.is_object() {
-            return Err(vm.type_error("Error.prototype.toString called on a value that is no object."));
-        }
-        let text = describe(vm, a.this)?;
-        vm.new_text(Text::new(&text))
-    })]);
+    b.methods(
+        i::ERROR_PROTO,
+        &[("toString", 0, |vm, a| {
+            if !a.this.is_object() {
+                return Err(
+                    vm.type_error("Error.prototype.toString called on a value that is no object.")
+                );
+            }
+            let text = describe(vm, a.this)?;
+            vm.new_text(Text::new(&text))
+        })],
+    );
 }
 
 /// A data property whose value is a string of the template: a name key that the run turns into a string.
@@ -57,9 +65,17 @@ fn text_property(b: &mut Builder, object: ObjId, key: &str, text: &str) {
 /// `name: message`, as `toString` of an error gives it.
 pub(crate) fn describe(vm: &mut Vm, error: Value) -> Res<String> {
     let label = vm.get(error, name::NAME)?;
-    let label = if label.is_undefined() { "Error".to_owned() } else { vm.to_text(label)? };
+    let label = if label.is_undefined() {
+        "Error".to_owned()
+    } else {
+        vm.to_text(label)?
+    };
     let message = vm.get(error, name::MESSAGE)?;
-    let message = if message.is_undefined() { String::new() } else { vm.to_text(message)? };
+    let message = if message.is_undefined() {
+        String::new()
+    } else {
+        vm.to_text(message)?
+    };
     Ok(match (label.is_empty(), message.is_empty()) {
         (true, _) => message,
         (_, true) => label,
@@ -71,11 +87,15 @@ fn construct(vm: &mut Vm, args: Args, which: ErrorType) -> Res<Value> {
     let first = usize::from(which == ErrorType::Aggregate);
     let (message, options) = (args.get(vm, first), args.get(vm, first + 1));
     let proto = vm.proto_of_new(args.new_target, which.prototype())?;
-    let data = ErrorData { span: vm.here(), ..ErrorData::default() };
+    let data = ErrorData {
+        span: vm.here(),
+        ..ErrorData::default()
+    };
     let id = vm.heap.alloc(Some(proto), Kind::Error(Box::new(data)));
     if !message.is_undefined() {
         let text = vm.to_str(message)?;
-        vm.heap.add_prop(id, name::MESSAGE, Attrs::HIDDEN, Value::Str(text));
+        vm.heap
+            .add_prop(id, name::MESSAGE, Attrs::HIDDEN, Value::Str(text));
     }
     if let Some(options) = vm.settle(options).as_obj()
         && !matches!(vm.heap.kind(options), Kind::Tool(_))

@@ -10,11 +10,20 @@ use crate::vm::{Args, Vm};
 pub(super) fn install(b: &mut Builder) {
     let proto = i::FUNCTION_PROTO;
     b.constructor(i::FUNCTION, proto, "Function", 1, |vm, _| {
-        Err(vm.type_error("Functions can't be made from text; write a function expression instead."))
+        Err(vm
+            .type_error("Functions can't be made from text; write a function expression instead."))
     });
     let itself = b.native("", 0, |_, _| Ok(Value::Undefined));
     b.kind(proto, Kind::Native(itself));
-    b.methods(proto, &[("call", 1, call), ("apply", 2, apply), ("bind", 1, bind), ("toString", 0, to_string)]);
+    b.methods(
+        proto,
+        &[
+            ("call", 1, call),
+            ("apply", 2, apply),
+            ("bind", 1, bind),
+            ("toString", 0, to_string),
+        ],
+    );
     b.symbol_method(proto, SYM_HAS_INSTANCE, "[Symbol.hasInstance]", |vm, a| {
         let value = a.get(vm, 0);
         if !vm.is_callable(a.this) {
@@ -48,13 +57,19 @@ fn require(vm: &mut Vm, value: Value, method: &str) -> Res<()> {
     if vm.is_callable(value) {
         return Ok(());
     }
-    Err(vm.type_error(&format!("Function.prototype.{method} was called on a value that is no function.")))
+    Err(vm.type_error(&format!(
+        "Function.prototype.{method} was called on a value that is no function."
+    )))
 }
 
 fn call(vm: &mut Vm, args: Args) -> Res<Value> {
     require(vm, args.this, "call")?;
     let mut list = args.all(vm);
-    let this = if list.is_empty() { Value::Undefined } else { list.remove(0) };
+    let this = if list.is_empty() {
+        Value::Undefined
+    } else {
+        list.remove(0)
+    };
     vm.call(args.this, this, &list)
 }
 
@@ -64,7 +79,11 @@ pub(super) fn list_from(vm: &mut Vm, value: Value) -> Res<Vec<Value>> {
         return Ok(Vec::new());
     }
     if vm.is_plain_array(value) {
-        return Ok(vm.array_items(value).into_iter().map(Value::or_undefined).collect());
+        return Ok(vm
+            .array_items(value)
+            .into_iter()
+            .map(Value::or_undefined)
+            .collect());
     }
     let Some(id) = vm.settle(value).as_obj() else {
         return Err(vm.type_error("CreateListFromArrayLike called on non-object."));
@@ -73,7 +92,9 @@ pub(super) fn list_from(vm: &mut Vm, value: Value) -> Res<Vec<Value>> {
     if len > 1_000_000 {
         return Err(vm.range_error("Too many arguments."));
     }
-    (0..len).map(|at| vm.get(value, Key::index(at as u32))).collect()
+    (0..len)
+        .map(|at| vm.get(value, Key::index(at as u32)))
+        .collect()
 }
 
 fn apply(vm: &mut Vm, args: Args) -> Res<Value> {
@@ -87,15 +108,39 @@ fn apply(vm: &mut Vm, args: Args) -> Res<Value> {
 fn bind(vm: &mut Vm, args: Args) -> Res<Value> {
     require(vm, args.this, "bind")?;
     let mut list = args.all(vm);
-    let this = if list.is_empty() { Value::Undefined } else { list.remove(0) };
+    let this = if list.is_empty() {
+        Value::Undefined
+    } else {
+        list.remove(0)
+    };
     let target = vm.settle(args.this);
     let length = vm.get(target, name::LENGTH)?;
-    let length = if let Value::Num(n) = length { (n - list.len() as f64).max(0.0) } else { 0.0 };
+    let length = if let Value::Num(n) = length {
+        (n - list.len() as f64).max(0.0)
+    } else {
+        0.0
+    };
     let label = vm.get(target, name::NAME)?;
-    let label = if let Value::Str(id) = label { vm.utf8(id) } else { String::new() };
+    let label = if let Value::Str(id) = label {
+        vm.utf8(id)
+    } else {
+        String::new()
+    };
     let proto = target.as_obj().and_then(|id| vm.heap.proto_of(id));
-    let id = vm.heap.alloc(proto, Kind::Bound(Box::new(Bound { target, this, args: list })));
-    vm.define(id, name::LENGTH, Attrs(Attrs::CONFIGURABLE), Value::Num(length))?;
+    let id = vm.heap.alloc(
+        proto,
+        Kind::Bound(Box::new(Bound {
+            target,
+            this,
+            args: list,
+        })),
+    );
+    vm.define(
+        id,
+        name::LENGTH,
+        Attrs(Attrs::CONFIGURABLE),
+        Value::Num(length),
+    )?;
     let label = vm.str(&format!("bound {label}"));
     vm.define(id, name::NAME, Attrs(Attrs::CONFIGURABLE), label)?;
     Ok(Value::Obj(id))
@@ -104,6 +149,10 @@ fn bind(vm: &mut Vm, args: Args) -> Res<Value> {
 fn to_string(vm: &mut Vm, args: Args) -> Res<Value> {
     require(vm, args.this, "toString")?;
     let label = vm.get(args.this, name::NAME)?;
-    let label = if let Value::Str(id) = label { vm.utf8(id) } else { String::new() };
+    let label = if let Value::Str(id) = label {
+        vm.utf8(id)
+    } else {
+        String::new()
+    };
     Ok(vm.str(&format!("function {label}() {{ [code] }}")))
 }

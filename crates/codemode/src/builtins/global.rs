@@ -12,7 +12,9 @@ pub(super) fn install(b: &mut Builder) {
     b.global("NaN", Value::Num(f64::NAN));
     b.global("Infinity", Value::Num(f64::INFINITY));
     b.global_function("encodeURIComponent", 1, |vm, a| encode(vm, a, "-_.!~*'()"));
-    b.global_function("encodeURI", 1, |vm, a| encode(vm, a, "-_.!~*'();/?:@&=+$,#"));
+    b.global_function("encodeURI", 1, |vm, a| {
+        encode(vm, a, "-_.!~*'();/?:@&=+$,#")
+    });
     b.global_function("decodeURIComponent", 1, |vm, a| decode(vm, a, ""));
     b.global_function("decodeURI", 1, |vm, a| decode(vm, a, ";/?:@&=+$,#"));
     b.global_function("btoa", 1, |vm, a| {
@@ -33,7 +35,10 @@ pub(super) fn install(b: &mut Builder) {
         let clean: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
         match forgiving_base64(&clean, false) {
             Some(bytes) => vm.new_text(Text::Narrow(bytes.into())),
-            None => Err(vm.error(ErrorType::Error, "The string to be decoded is not correctly encoded.")),
+            None => Err(vm.error(
+                ErrorType::Error,
+                "The string to be decoded is not correctly encoded.",
+            )),
         }
     });
     b.global_function("structuredClone", 1, |vm, a| {
@@ -46,12 +51,18 @@ pub(super) fn install(b: &mut Builder) {
 /// Base 64 as the WHATWG's forgiving decoder takes it, of either alphabet.
 pub(super) fn forgiving_base64(text: &str, url_safe: bool) -> Option<Vec<u8>> {
     use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-    let alphabet = if url_safe { &base64::alphabet::URL_SAFE } else { &base64::alphabet::STANDARD };
+    let alphabet = if url_safe {
+        &base64::alphabet::URL_SAFE
+    } else {
+        &base64::alphabet::STANDARD
+    };
     let config = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true);
     let trimmed = if text.len().is_multiple_of(4) {
-        text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text)
+        text.strip_suffix("==")
+            .or_else(|| text.strip_suffix('='))
+            .unwrap_or(text)
     } else {
         text
     };
@@ -65,7 +76,9 @@ fn encode(vm: &mut Vm, args: Args, unescaped: &str) -> Res<Value> {
     let mut out = String::new();
     let units = vm.heap.units(id).to_vec();
     for piece in char::decode_utf16(units) {
-        let Ok(c) = piece else { return Err(vm.error(ErrorType::Uri, "URI malformed")) };
+        let Ok(c) = piece else {
+            return Err(vm.error(ErrorType::Uri, "URI malformed"));
+        };
         if c.is_ascii_alphanumeric() || unescaped.contains(c) {
             out.push(c);
         } else {
@@ -155,7 +168,8 @@ fn clone(vm: &mut Vm, value: Value, seen: &mut Seen, depth: usize) -> Res<Value>
             let out = vm.array(Vec::new());
             seen.insert(id, out);
             for item in items {
-                let item = stacker::maybe_grow(128 << 10, 4 << 20, || clone(vm, item, seen, depth + 1))?;
+                let item =
+                    stacker::maybe_grow(128 << 10, 4 << 20, || clone(vm, item, seen, depth + 1))?;
                 vm.push(out, item)?;
             }
             return Ok(out);
@@ -187,7 +201,11 @@ fn clone(vm: &mut Vm, value: Value, seen: &mut Seen, depth: usize) -> Res<Value>
         }
         Kind::Error(data) => {
             let copy = vm.heap.alloc(proto, Kind::Error(data));
-            for key in [crate::realm::name::MESSAGE, crate::realm::name::CAUSE, crate::realm::name::NAME] {
+            for key in [
+                crate::realm::name::MESSAGE,
+                crate::realm::name::CAUSE,
+                crate::realm::name::NAME,
+            ] {
                 if let Some(own) = vm.get_own(id, key) {
                     vm.define(copy, key, crate::shape::Attrs::HIDDEN, own.value)?;
                 }
@@ -198,15 +216,18 @@ fn clone(vm: &mut Vm, value: Value, seen: &mut Seen, depth: usize) -> Res<Value>
             let _ = PromiseState::Pending == data.state;
             return Err(vm.type_error("A promise could not be cloned; await it first."));
         }
-        kind @ (Kind::Date(_) | Kind::RegExp(_) | Kind::Bytes(_) | Kind::Boxed(_) | Kind::Headers(_)) => {
-            Value::Obj(vm.heap.alloc(proto, kind))
-        }
+        kind @ (Kind::Date(_)
+        | Kind::RegExp(_)
+        | Kind::Bytes(_)
+        | Kind::Boxed(_)
+        | Kind::Headers(_)) => Value::Obj(vm.heap.alloc(proto, kind)),
         Kind::Ordinary | Kind::Arguments => {
             let copy = vm.object();
             seen.insert(id, Value::Obj(copy));
             for key in vm.enumerable_keys(id) {
                 let value = vm.get(Value::Obj(id), key)?;
-                let value = stacker::maybe_grow(128 << 10, 4 << 20, || clone(vm, value, seen, depth + 1))?;
+                let value =
+                    stacker::maybe_grow(128 << 10, 4 << 20, || clone(vm, value, seen, depth + 1))?;
                 vm.define_field(copy, key, value)?;
             }
             return Ok(Value::Obj(copy));

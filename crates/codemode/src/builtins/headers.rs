@@ -26,7 +26,9 @@ pub(super) fn install(b: &mut Builder) {
         for (name, value) in pairs {
             list.push(checked(vm, &name, &value)?);
         }
-        Ok(Value::Obj(vm.heap.alloc(Some(i::HEADERS_PROTO), Kind::Headers(list))))
+        Ok(Value::Obj(
+            vm.heap.alloc(Some(i::HEADERS_PROTO), Kind::Headers(list)),
+        ))
     });
     b.methods(
         proto,
@@ -55,16 +57,29 @@ pub(super) fn install(b: &mut Builder) {
             }),
             ("get", 1, |vm, a| {
                 let name = text_arg(vm, a, 0)?.to_ascii_lowercase();
-                let values: Vec<String> =
-                    list_mut(vm, a)?.iter().filter(|(n, _)| *n == name).map(|(_, v)| v.clone()).collect();
-                if values.is_empty() { Ok(Value::Null) } else { vm.new_text(Text::new(&values.join(", "))) }
+                let values: Vec<String> = list_mut(vm, a)?
+                    .iter()
+                    .filter(|(n, _)| *n == name)
+                    .map(|(_, v)| v.clone())
+                    .collect();
+                if values.is_empty() {
+                    Ok(Value::Null)
+                } else {
+                    vm.new_text(Text::new(&values.join(", ")))
+                }
             }),
             ("has", 1, |vm, a| {
                 let name = text_arg(vm, a, 0)?.to_ascii_lowercase();
-                Ok(Value::Bool(list_mut(vm, a)?.iter().any(|(n, _)| *n == name)))
+                Ok(Value::Bool(
+                    list_mut(vm, a)?.iter().any(|(n, _)| *n == name),
+                ))
             }),
             ("getSetCookie", 0, |vm, a| {
-                let values: List = list_mut(vm, a)?.iter().filter(|(n, _)| n == "set-cookie").cloned().collect();
+                let values: List = list_mut(vm, a)?
+                    .iter()
+                    .filter(|(n, _)| n == "set-cookie")
+                    .cloned()
+                    .collect();
                 let items = values.iter().map(|(_, v)| vm.str(v)).collect();
                 Ok(vm.array(items))
             }),
@@ -125,7 +140,11 @@ pub(crate) fn combined(list: &[(String, String)]) -> List {
     names.dedup();
     let mut out = Vec::new();
     for name in names {
-        let values: Vec<&str> = list.iter().filter(|(n, _)| n == name).map(|(_, v)| v.as_str()).collect();
+        let values: Vec<&str> = list
+            .iter()
+            .filter(|(n, _)| n == name)
+            .map(|(_, v)| v.as_str())
+            .collect();
         if name == "set-cookie" {
             out.extend(values.into_iter().map(|v| (name.clone(), v.to_owned())));
         } else {

@@ -10,7 +10,9 @@ pub(super) fn install(b: &mut Builder) {
     let proto = i::ITERATOR_PROTO;
     b.constructor(i::ITERATOR, proto, "Iterator", 0, |vm, a| {
         if !a.is_construct() || a.new_target.as_obj() == Some(i::ITERATOR) {
-            return Err(vm.type_error("Iterator is an abstract class; extend it or use Iterator.from."));
+            return Err(
+                vm.type_error("Iterator is an abstract class; extend it or use Iterator.from.")
+            );
         }
         let proto = vm.proto_of_new(a.new_target, i::ITERATOR_PROTO)?;
         Ok(Value::Obj(vm.heap.alloc(Some(proto), Kind::Ordinary)))
@@ -27,7 +29,9 @@ pub(super) fn install(b: &mut Builder) {
             ("reduce", 1, reduce),
             ("toArray", 0, |vm, a| {
                 let out = vm.array(Vec::new());
-                drive(vm, a.this, |vm, value, _| vm.push(out, value).map(|()| None))?;
+                drive(vm, a.this, |vm, value, _| {
+                    vm.push(out, value).map(|()| None)
+                })?;
                 Ok(out)
             }),
             ("forEach", 1, |vm, a| {
@@ -49,10 +53,17 @@ pub(super) fn install(b: &mut Builder) {
         ],
     );
     b.symbol_method(proto, SYM_ITERATOR, "[Symbol.iterator]", |_, a| Ok(a.this));
-    b.symbol_method(i::ASYNC_ITERATOR_PROTO, SYM_ASYNC_ITERATOR, "[Symbol.asyncIterator]", |_, a| Ok(a.this));
+    b.symbol_method(
+        i::ASYNC_ITERATOR_PROTO,
+        SYM_ASYNC_ITERATOR,
+        "[Symbol.asyncIterator]",
+        |_, a| Ok(a.this),
+    );
     b.tag(proto, "Iterator");
     b.internal("next", 0, |vm, a| {
-        let Some(id) = a.this.as_obj() else { return Err(vm.type_error("next called on a value that is no iterator.")) };
+        let Some(id) = a.this.as_obj() else {
+            return Err(vm.type_error("next called on a value that is no iterator."));
+        };
         let value = vm.builtin_step(id)?;
         Ok(vm.iter_result(value.unwrap_or(Value::Undefined), value.is_none()))
     });
@@ -113,9 +124,14 @@ fn generators(b: &mut Builder) {
 fn resume(vm: &mut Vm, args: Args, how: Resume) -> Res<Value> {
     let value = args.get(vm, 0);
     match args.this {
-        Value::Obj(id) if matches!(vm.heap.kind(id), Kind::Coroutine(co) if co.kind == CoKind::Generator) => {
+        Value::Obj(id) if matches!(vm.heap.kind(id), Kind::Coroutine(co) if co.kind == CoKind::Generator) =>
+        {
             let (value, done, raw) = vm.generator_resume(id, how, value)?;
-            Ok(if raw { value } else { vm.iter_result(value, done) })
+            Ok(if raw {
+                value
+            } else {
+                vm.iter_result(value, done)
+            })
         }
         _ => Err(vm.type_error("next method called on an object that is no generator.")),
     }
@@ -196,8 +212,11 @@ fn sync_result(vm: &mut Vm, args: Args, how: Resume) -> Res<Value> {
     let value = vm.get(result, name::VALUE)?;
     let promise = vm.promise_resolve(value)?;
     let wrap = vm.native_closure("wrap result", vec![Value::Bool(done)]);
-    let close =
-        if done || how == Resume::Return { Value::Undefined } else { vm.native_closure("close and throw", vec![inner]) };
+    let close = if done || how == Resume::Return {
+        Value::Undefined
+    } else {
+        vm.native_closure("close and throw", vec![inner])
+    };
     Ok(Value::Obj(vm.then(promise, wrap, close)))
 }
 
@@ -245,7 +264,11 @@ fn decide(vm: &mut Vm, args: Args, wanted: bool) -> Res<Value> {
         let result = vm.call(f, Value::Undefined, &[value, Value::Num(n)])?;
         Ok((vm.truthy(result) == wanted).then_some(Value::Bool(wanted)))
     })?;
-    Ok(if answer.is_undefined() { Value::Bool(!wanted) } else { answer })
+    Ok(if answer.is_undefined() {
+        Value::Bool(!wanted)
+    } else {
+        answer
+    })
 }
 
 fn reduce(vm: &mut Vm, args: Args) -> Res<Value> {
@@ -273,7 +296,9 @@ fn helper(vm: &mut Vm, args: Args, kind: HelperKind) -> Res<Value> {
             let n = args.get(vm, 0);
             let n = vm.to_number(n)?;
             if n.is_nan() || n.trunc() < 0.0 {
-                return Err(vm.range_error(&format!("{} must be positive", crate::number::to_string(n))));
+                return Err(
+                    vm.range_error(&format!("{} must be positive", crate::number::to_string(n)))
+                );
             }
             (Value::Undefined, n.trunc())
         }
@@ -291,11 +316,16 @@ fn helper(vm: &mut Vm, args: Args, kind: HelperKind) -> Res<Value> {
         done: false,
         running: false,
     };
-    Ok(Value::Obj(vm.heap.alloc(Some(i::HELPER_PROTO), Kind::IterHelper(Box::new(data)))))
+    Ok(Value::Obj(vm.heap.alloc(
+        Some(i::HELPER_PROTO),
+        Kind::IterHelper(Box::new(data)),
+    )))
 }
 
 fn helper_return(vm: &mut Vm, args: Args) -> Res<Value> {
-    let Some(id) = args.this.as_obj() else { return Ok(Value::Undefined) };
+    let Some(id) = args.this.as_obj() else {
+        return Ok(Value::Undefined);
+    };
     let Kind::IterHelper(data) = vm.heap.kind_mut(id) else {
         return Err(vm.type_error("return called on a value that is no iterator helper."));
     };
@@ -343,7 +373,10 @@ fn from(vm: &mut Vm, args: Args) -> Res<Value> {
         }
     }
     let next = vm.get(inner, name::NEXT)?;
-    Ok(Value::Obj(vm.heap.alloc(Some(i::WRAP_ITERATOR_PROTO), Kind::WrapIter(inner, next))))
+    Ok(Value::Obj(vm.heap.alloc(
+        Some(i::WRAP_ITERATOR_PROTO),
+        Kind::WrapIter(inner, next),
+    )))
 }
 
 impl Vm {
@@ -393,7 +426,9 @@ impl Vm {
     }
 
     fn helper_step(&mut self, id: ObjId) -> Res<Option<Value>> {
-        let Some(data) = self.helper_mut(id) else { return Ok(None) };
+        let Some(data) = self.helper_mut(id) else {
+            return Ok(None);
+        };
         if data.running {
             return Err(self.type_error("Generator is already running."));
         }
@@ -420,7 +455,9 @@ impl Vm {
 
     fn helper_advance(&mut self, id: ObjId) -> Res<Option<Value>> {
         loop {
-            let Some(data) = self.helper_mut(id) else { return Ok(None) };
+            let Some(data) = self.helper_mut(id) else {
+                return Ok(None);
+            };
             let (kind, source, next, func) = (data.kind, data.source, data.next, data.func);
             if let Some((inner, inner_next)) = data.inner {
                 match self.protocol_step(inner, inner_next) {
@@ -448,7 +485,9 @@ impl Vm {
             let n = data.count;
             data.count += 1.0;
             self.charge(1)?;
-            let Some(value) = self.protocol_step(source, next)? else { return Ok(None) };
+            let Some(value) = self.protocol_step(source, next)? else {
+                return Ok(None);
+            };
             if skip {
                 continue;
             }
@@ -470,7 +509,11 @@ impl Vm {
                 HelperKind::Map => return Ok(Some(result)),
                 HelperKind::Filter if self.truthy(result) => return Ok(Some(value)),
                 HelperKind::FlatMap => {
-                    let method = if result.is_object() { self.get_method(result, SYM_ITERATOR)? } else { None };
+                    let method = if result.is_object() {
+                        self.get_method(result, SYM_ITERATOR)?
+                    } else {
+                        None
+                    };
                     let Some(method) = method else {
                         self.close_source(source)?;
                         return Err(self.type_error("flatMap needs an iterable from its callback."));

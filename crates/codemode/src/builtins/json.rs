@@ -43,7 +43,9 @@ fn revive(vm: &mut Vm, holder: ObjId, key: Key, reviver: Value, depth: usize) ->
             vm.enumerable_keys(id)
         };
         for inner in keys {
-            let new = stacker::maybe_grow(128 << 10, 4 << 20, || revive(vm, id, inner, reviver, depth + 1))?;
+            let new = stacker::maybe_grow(128 << 10, 4 << 20, || {
+                revive(vm, id, inner, reviver, depth + 1)
+            })?;
             if new.is_undefined() {
                 vm.delete(Value::Obj(id), inner)?;
             } else {
@@ -106,7 +108,11 @@ struct Reader<'a, T> {
 fn parse_units<T: Unit>(vm: &mut Vm, src: &[T]) -> Res<Value> {
     vm.charge(src.len() / 16)?;
     vm.reserve(src.len())?;
-    let mut reader = Reader { src, at: 0, keys: FxHashMap::default() };
+    let mut reader = Reader {
+        src,
+        at: 0,
+        keys: FxHashMap::default(),
+    };
     let value = reader.value(vm, 0)?;
     reader.space();
     if reader.at < src.len() {
@@ -117,7 +123,11 @@ fn parse_units<T: Unit>(vm: &mut Vm, src: &[T]) -> Res<Value> {
 
 impl<T: Unit> Reader<'_, T> {
     fn space(&mut self) {
-        while self.src.get(self.at).is_some_and(|u| matches!(u.code(), 32 | 10 | 13 | 9)) {
+        while self
+            .src
+            .get(self.at)
+            .is_some_and(|u| matches!(u.code(), 32 | 10 | 13 | 9))
+        {
             self.at += 1;
         }
     }
@@ -144,12 +154,16 @@ impl<T: Unit> Reader<'_, T> {
                 let text = self.string(vm)?;
                 Ok(Value::Str(text))
             }
-            Some(0x7B | 0x5B) if depth >= DEPTH_LIMIT => Err(vm.range_error("Maximum call stack size exceeded.")),
+            Some(0x7B | 0x5B) if depth >= DEPTH_LIMIT => {
+                Err(vm.range_error("Maximum call stack size exceeded."))
+            }
             Some(0x7B) if depth % 64 == 63 => {
                 stacker::maybe_grow(192 << 10, 4 << 20, || self.object(vm, depth + 1))
             }
             Some(0x7B) => self.object(vm, depth + 1),
-            Some(0x5B) if depth % 64 == 63 => stacker::maybe_grow(192 << 10, 4 << 20, || self.array(vm, depth + 1)),
+            Some(0x5B) if depth % 64 == 63 => {
+                stacker::maybe_grow(192 << 10, 4 << 20, || self.array(vm, depth + 1))
+            }
             Some(0x5B) => self.array(vm, depth + 1),
             Some(0x2D | 0x30..=0x39) => self.number(vm),
             Some(0x74) => self.word(vm, "true", Value::Bool(true)),
@@ -178,7 +192,9 @@ impl<T: Unit> Reader<'_, T> {
         let whole = self.at;
         let mut int: u64 = 0;
         while digit(self) {
-            int = int.wrapping_mul(10).wrapping_add(u64::from(self.src[self.at].code() - 48));
+            int = int
+                .wrapping_mul(10)
+                .wrapping_add(u64::from(self.src[self.at].code() - 48));
             self.at += 1;
         }
         let count = self.at - whole;
@@ -214,7 +230,10 @@ impl<T: Unit> Reader<'_, T> {
                 self.at += 1;
             }
         }
-        let text: String = self.src[start..self.at].iter().map(|u| u.code() as u8 as char).collect();
+        let text: String = self.src[start..self.at]
+            .iter()
+            .map(|u| u.code() as u8 as char)
+            .collect();
         Ok(Value::Num(text.parse().unwrap_or(f64::NAN)))
     }
 
@@ -247,13 +266,20 @@ impl<T: Unit> Reader<'_, T> {
         self.at += 1;
         let mut out: Vec<u16> = Vec::new();
         loop {
-            let Some(unit) = self.peek() else { return Err(self.unexpected(vm)) };
+            let Some(unit) = self.peek() else {
+                return Err(self.unexpected(vm));
+            };
             match unit {
                 0x22 => {
                     self.at += 1;
                     return Ok(Text::from_units(out));
                 }
-                0..=0x1F => return Err(vm.error(ErrorType::Syntax, "Bad control character in string literal in JSON")),
+                0..=0x1F => {
+                    return Err(vm.error(
+                        ErrorType::Syntax,
+                        "Bad control character in string literal in JSON",
+                    ));
+                }
                 0x5C => {
                     self.at += 1;
                     let escape = self.peek();
@@ -270,7 +296,9 @@ impl<T: Unit> Reader<'_, T> {
                         Some(0x75) => self.hex(vm)?,
                         _ => {
                             self.at -= 1;
-                            return Err(vm.error(ErrorType::Syntax, "Bad escaped character in JSON"));
+                            return Err(
+                                vm.error(ErrorType::Syntax, "Bad escaped character in JSON")
+                            );
                         }
                     });
                 }
@@ -285,8 +313,13 @@ impl<T: Unit> Reader<'_, T> {
     fn hex(&mut self, vm: &mut Vm) -> Res<u16> {
         let mut value = 0;
         for _ in 0..4 {
-            let digit = self.peek().and_then(|u| char::from_u32(u32::from(u))).and_then(|c| c.to_digit(16));
-            let Some(digit) = digit else { return Err(vm.error(ErrorType::Syntax, "Bad Unicode escape in JSON")) };
+            let digit = self
+                .peek()
+                .and_then(|u| char::from_u32(u32::from(u)))
+                .and_then(|c| c.to_digit(16));
+            let Some(digit) = digit else {
+                return Err(vm.error(ErrorType::Syntax, "Bad Unicode escape in JSON"));
+            };
             value = value * 16 + digit as u16;
             self.at += 1;
         }
@@ -447,9 +480,20 @@ fn stringify(vm: &mut Vm, args: Args) -> Res<Value> {
         Value::Str(id) => vm.utf8(id).chars().take(10).collect(),
         _ => String::new(),
     };
-    let replacer = if vm.is_callable(replacer) { replacer } else { Value::Undefined };
-    let mut writer =
-        Writer { out: String::new(), boundary: false, replacer, allowed, gap, indent: String::new(), path: Vec::new() };
+    let replacer = if vm.is_callable(replacer) {
+        replacer
+    } else {
+        Value::Undefined
+    };
+    let mut writer = Writer {
+        out: String::new(),
+        boundary: false,
+        replacer,
+        allowed,
+        gap,
+        indent: String::new(),
+        path: Vec::new(),
+    };
     let holder = if replacer.is_undefined() {
         None
     } else {
@@ -512,7 +556,9 @@ impl Writer {
             }
             Value::Big(_) => return Err(vm.type_error("Do not know how to serialize a BigInt")),
             Value::Obj(id) => return self.object(vm, id),
-            Value::Undefined | Value::Hole | Value::Sym(_) | Value::Lazy(_) | Value::Cell(_) => return Ok(false),
+            Value::Undefined | Value::Hole | Value::Sym(_) | Value::Lazy(_) | Value::Cell(_) => {
+                return Ok(false);
+            }
         }
         if self.out.len() > 2 * STRING_LIMIT {
             return Err(vm.range_error("Invalid string length"));
@@ -521,7 +567,10 @@ impl Writer {
     }
 
     fn is_tool(&self, vm: &Vm, value: Value) -> bool {
-        matches!(value.as_obj().map(|id| vm.heap.kind(id)), Some(Kind::Tool(_)))
+        matches!(
+            value.as_obj().map(|id| vm.heap.kind(id)),
+            Some(Kind::Tool(_))
+        )
     }
 
     fn number(&mut self, n: f64) {
@@ -551,7 +600,11 @@ impl Writer {
         if self.path.contains(&id) {
             return Err(vm.type_error("Converting circular structure to JSON."));
         }
-        let limit = if self.boundary { BOUNDARY_DEPTH } else { DEPTH_LIMIT };
+        let limit = if self.boundary {
+            BOUNDARY_DEPTH
+        } else {
+            DEPTH_LIMIT
+        };
         enum Form {
             Array(Vec<Value>),
             Object,
@@ -564,7 +617,11 @@ impl Writer {
                 return match inner {
                     Value::Num(_) => {
                         let n = vm.to_number(Value::Obj(id))?;
-                        if n.is_finite() { self.number(n) } else { self.out.push_str("null") }
+                        if n.is_finite() {
+                            self.number(n)
+                        } else {
+                            self.out.push_str("null")
+                        }
                         Ok(true)
                     }
                     Value::Str(_) => {
@@ -585,7 +642,9 @@ impl Writer {
                 };
             }
             Kind::Array(items) => Form::Array(items.clone()),
-            Kind::Set(table) if self.boundary => Form::Array(table.entries.iter().flatten().map(|(k, _)| *k).collect()),
+            Kind::Set(table) if self.boundary => {
+                Form::Array(table.entries.iter().flatten().map(|(k, _)| *k).collect())
+            }
             Kind::Params(data) if self.boundary => {
                 let text = super::url::serialize(&data.list);
                 quote(&mut self.out, Text::new(&text).units());
@@ -597,7 +656,9 @@ impl Writer {
                 return Err(vm.invalid_data(message));
             }
             Kind::Promise(_) => {
-                return Err(vm.invalid_data("A promise can't be written as JSON; await it to get its value."));
+                return Err(vm.invalid_data(
+                    "A promise can't be written as JSON; await it to get its value.",
+                ));
             }
             Kind::Error(_) => Form::Error,
             Kind::Tool(tool) if tool.path.is_empty() && !self.boundary => return Ok(false),
@@ -606,7 +667,9 @@ impl Writer {
         };
         if self.path.len() >= limit {
             return Err(if self.boundary {
-                vm.range_error(&format!("Data is nested deeper than {BOUNDARY_DEPTH} levels."))
+                vm.range_error(&format!(
+                    "Data is nested deeper than {BOUNDARY_DEPTH} levels."
+                ))
             } else {
                 vm.range_error("Maximum call stack size exceeded.")
             });
@@ -682,7 +745,10 @@ impl Writer {
             Some(allowed) => allowed.clone(),
             None => vm.enumerable_keys(id),
         };
-        keys.extend(own.into_iter().filter(|k| !error || !matches!(*k, name::NAME | name::MESSAGE)));
+        keys.extend(
+            own.into_iter()
+                .filter(|k| !error || !matches!(*k, name::NAME | name::MESSAGE)),
+        );
         self.out.push('{');
         let mut first = true;
         for key in keys {

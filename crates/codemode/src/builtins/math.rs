@@ -48,17 +48,31 @@ pub(super) fn install(b: &mut Builder) {
         math,
         &[
             ("random", 0, |vm, _| Ok(Value::Num(vm.host.random()))),
-            ("max", 2, |vm, a| extreme(vm, a, f64::NEG_INFINITY, |x, y| {
-                x > y || (x == 0.0 && y == 0.0 && y.is_sign_negative())
-            })),
-            ("min", 2, |vm, a| extreme(vm, a, f64::INFINITY, |x, y| {
-                x < y || (x == 0.0 && y == 0.0 && x.is_sign_negative())
-            })),
+            ("max", 2, |vm, a| {
+                extreme(vm, a, f64::NEG_INFINITY, |x, y| {
+                    x > y || (x == 0.0 && y == 0.0 && y.is_sign_negative())
+                })
+            }),
+            ("min", 2, |vm, a| {
+                extreme(vm, a, f64::INFINITY, |x, y| {
+                    x < y || (x == 0.0 && y == 0.0 && x.is_sign_negative())
+                })
+            }),
             ("atan2", 2, |vm, a| binary(vm, a, f64::atan2)),
-            ("pow", 2, |vm, a| binary(vm, a, |x, y| {
-                if y.is_nan() || (y.is_infinite() && x.abs() == 1.0) { f64::NAN } else { x.powf(y) }
-            })),
-            ("imul", 2, |vm, a| binary(vm, a, |x, y| f64::from(to_int32(x).wrapping_mul(to_int32(y))))),
+            ("pow", 2, |vm, a| {
+                binary(vm, a, |x, y| {
+                    if y.is_nan() || (y.is_infinite() && x.abs() == 1.0) {
+                        f64::NAN
+                    } else {
+                        x.powf(y)
+                    }
+                })
+            }),
+            ("imul", 2, |vm, a| {
+                binary(vm, a, |x, y| {
+                    f64::from(to_int32(x).wrapping_mul(to_int32(y)))
+                })
+            }),
             ("hypot", 2, hypot),
             ("sumPrecise", 1, sum_precise),
         ],
@@ -72,7 +86,11 @@ fn round(x: f64) -> f64 {
     }
     let floor = x.floor();
     let rounded = if x - floor >= 0.5 { floor + 1.0 } else { floor };
-    if rounded == 0.0 && (x < 0.0 || x.is_sign_negative()) { -0.0 } else { rounded }
+    if rounded == 0.0 && (x < 0.0 || x.is_sign_negative()) {
+        -0.0
+    } else {
+        rounded
+    }
 }
 
 /// Nearest half-precision number, ties to even.
@@ -124,7 +142,13 @@ fn hypot(vm: &mut Vm, args: Args) -> Res<Value> {
     }
     let largest = list.iter().fold(0.0f64, |m, x| m.max(x.abs()));
     if list.iter().any(|x| x.is_nan()) || largest == 0.0 {
-        return Ok(Value::Num(if largest == 0.0 && !list.iter().any(|x| x.is_nan()) { 0.0 } else { f64::NAN }));
+        return Ok(Value::Num(
+            if largest == 0.0 && !list.iter().any(|x| x.is_nan()) {
+                0.0
+            } else {
+                f64::NAN
+            },
+        ));
     }
     let sum: f64 = list.iter().map(|x| (x / largest) * (x / largest)).sum();
     Ok(Value::Num(sum.sqrt() * largest))

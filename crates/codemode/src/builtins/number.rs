@@ -25,15 +25,22 @@ pub(super) fn install(b: &mut Builder) {
     b.methods(
         i::NUMBER,
         &[
-            ("isInteger", 1, |vm, a| test(vm, a, |n| n.trunc() == n && n.is_finite())),
+            ("isInteger", 1, |vm, a| {
+                test(vm, a, |n| n.trunc() == n && n.is_finite())
+            }),
             ("isFinite", 1, |vm, a| test(vm, a, f64::is_finite)),
             ("isNaN", 1, |vm, a| test(vm, a, f64::is_nan)),
-            ("isSafeInteger", 1, |vm, a| test(vm, a, |n| n.trunc() == n && n.abs() <= 9_007_199_254_740_991.0)),
+            ("isSafeInteger", 1, |vm, a| {
+                test(vm, a, |n| {
+                    n.trunc() == n && n.abs() <= 9_007_199_254_740_991.0
+                })
+            }),
         ],
     );
-    for (name, length, func) in
-        [("parseInt", 2, parse_int as crate::realm::NativeFn), ("parseFloat", 1, parse_float)]
-    {
+    for (name, length, func) in [
+        ("parseInt", 2, parse_int as crate::realm::NativeFn),
+        ("parseFloat", 1, parse_float),
+    ] {
         let number = b.method(i::NUMBER, name, length, func);
         b.global(name, Value::Lazy(number));
     }
@@ -95,7 +102,9 @@ fn construct(vm: &mut Vm, args: Args) -> Res<Value> {
 }
 
 fn test(vm: &mut Vm, args: Args, check: fn(f64) -> bool) -> Res<Value> {
-    Ok(Value::Bool(matches!(args.get(vm, 0), Value::Num(n) if check(n))))
+    Ok(Value::Bool(
+        matches!(args.get(vm, 0), Value::Num(n) if check(n)),
+    ))
 }
 
 fn this(vm: &mut Vm, args: Args) -> Res<f64> {
@@ -125,7 +134,9 @@ fn parse_float(vm: &mut Vm, args: Args) -> Res<Value> {
     let text = args.get(vm, 0);
     let text = vm.to_str(text)?;
     let units = vm.heap.units(text).trim(true, false);
-    Ok(Value::Num(number::parse_prefix(units).map_or(f64::NAN, |(n, _)| n)))
+    Ok(Value::Num(
+        number::parse_prefix(units).map_or(f64::NAN, |(n, _)| n),
+    ))
 }
 
 fn digits(vm: &mut Vm, args: Args, low: f64, high: f64) -> Res<usize> {
@@ -143,14 +154,20 @@ fn to_fixed(vm: &mut Vm, args: Args) -> Res<Value> {
     if !n.is_finite() || n.abs() >= 1e21 {
         return Ok(vm.str(&number::to_string(n)));
     }
-    let text = if n == 0.0 { format!("{:.places$}", 0.0) } else { round_decimal(n, places) };
+    let text = if n == 0.0 {
+        format!("{:.places$}", 0.0)
+    } else {
+        round_decimal(n, places)
+    };
     Ok(vm.str(&text))
 }
 
 /// Decimal digits of the exact value, halves rounded away from zero as the standard asks.
 fn round_decimal(n: f64, places: usize) -> String {
     let exact = format!("{:.1100}", n.abs());
-    let Some(dot) = exact.find('.') else { return exact };
+    let Some(dot) = exact.find('.') else {
+        return exact;
+    };
     let cut = dot + 1 + places;
     let mut out: Vec<u8> = exact.as_bytes()[..cut].to_vec();
     if exact.as_bytes()[cut] >= b'5' {
@@ -243,7 +260,11 @@ fn to_precision(vm: &mut Vm, args: Args) -> Res<Value> {
         return Ok(vm.str(&number::to_string(n)));
     }
     let count = digits(vm, args, 1.0, 100.0)?;
-    let (digits, exponent) = if n == 0.0 { ("0".repeat(count), 0) } else { scientific(n.abs(), count) };
+    let (digits, exponent) = if n == 0.0 {
+        ("0".repeat(count), 0)
+    } else {
+        scientific(n.abs(), count)
+    };
     let text = if exponent < -6 || exponent >= count as i32 {
         exponent_form(&digits, exponent)
     } else if exponent < 0 {
@@ -260,7 +281,11 @@ fn to_precision(vm: &mut Vm, args: Args) -> Res<Value> {
 fn to_string(vm: &mut Vm, args: Args) -> Res<Value> {
     let n = this(vm, args)?;
     let radix = args.get(vm, 0);
-    let radix = if radix.is_undefined() { 10.0 } else { vm.to_integer(radix)? };
+    let radix = if radix.is_undefined() {
+        10.0
+    } else {
+        vm.to_integer(radix)?
+    };
     if !(2.0..=36.0).contains(&radix) {
         return Err(vm.range_error("toString() radix must be between 2 and 36"));
     }
@@ -320,5 +345,9 @@ pub(super) fn group(n: f64, least: usize, most: usize) -> String {
         out.push('.');
         out.push_str(&fraction);
     }
-    if n.is_sign_negative() { format!("-{out}") } else { out }
+    if n.is_sign_negative() {
+        format!("-{out}")
+    } else {
+        out
+    }
 }

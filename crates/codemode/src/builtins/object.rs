@@ -41,7 +41,9 @@ pub(super) fn install(b: &mut Builder) {
             ("isExtensible", 1, |vm, a| {
                 let value = a.get(vm, 0);
                 let id = vm.settle(value).as_obj();
-                Ok(Value::Bool(id.is_some_and(|id| vm.heap.obj(id).flags & EXTENSIBLE != 0)))
+                Ok(Value::Bool(
+                    id.is_some_and(|id| vm.heap.obj(id).flags & EXTENSIBLE != 0),
+                ))
             }),
             ("getOwnPropertyNames", 1, |vm, a| own_names(vm, a, false)),
             ("getOwnPropertySymbols", 1, |vm, a| own_names(vm, a, true)),
@@ -77,7 +79,10 @@ pub(super) fn install(b: &mut Builder) {
             ("isPrototypeOf", 1, |vm, a| {
                 let value = a.get(vm, 0);
                 let own = a.this.as_obj();
-                let mut at = vm.settle(value).as_obj().and_then(|id| vm.heap.proto_of(id));
+                let mut at = vm
+                    .settle(value)
+                    .as_obj()
+                    .and_then(|id| vm.heap.proto_of(id));
                 while let Some(id) = at {
                     if Some(id) == own {
                         return Ok(Value::Bool(true));
@@ -90,7 +95,10 @@ pub(super) fn install(b: &mut Builder) {
                 let key = a.get(vm, 0);
                 let key = vm.to_key(key)?;
                 let id = vm.to_object(a.this)?;
-                Ok(Value::Bool(vm.get_own(id, key).is_some_and(|own| own.attrs.enumerable())))
+                Ok(Value::Bool(
+                    vm.get_own(id, key)
+                        .is_some_and(|own| own.attrs.enumerable()),
+                ))
             }),
         ],
     );
@@ -111,9 +119,16 @@ fn construct(vm: &mut Vm, args: Args) -> Res<Value> {
 fn keys(vm: &mut Vm, args: Args) -> Res<Value> {
     let target = args.get(vm, 0);
     let id = vm.to_object(target)?;
-    let keys = if let Kind::Tool(_) = vm.heap.kind(id) { vm.tool_children(id)? } else { vm.enumerable_keys(id) };
+    let keys = if let Kind::Tool(_) = vm.heap.kind(id) {
+        vm.tool_children(id)?
+    } else {
+        vm.enumerable_keys(id)
+    };
     vm.charge(keys.len())?;
-    let items = keys.into_iter().map(|k| Value::Str(vm.key_str(k))).collect();
+    let items = keys
+        .into_iter()
+        .map(|k| Value::Str(vm.key_str(k)))
+        .collect();
     Ok(vm.array(items))
 }
 
@@ -159,7 +174,10 @@ fn assign(vm: &mut Vm, args: Args) -> Res<Value> {
         }
         let source = vm.to_object(source)?;
         for key in vm.own_keys(source) {
-            if vm.get_own(source, key).is_some_and(|own| own.attrs.enumerable()) {
+            if vm
+                .get_own(source, key)
+                .is_some_and(|own| own.attrs.enumerable())
+            {
                 let value = vm.get(Value::Obj(source), key)?;
                 vm.put(Value::Obj(id), key, value)?;
             }
@@ -227,7 +245,9 @@ fn set_prototype_of(vm: &mut Vm, args: Args) -> Res<Value> {
         Value::Obj(id) => Some(id),
         _ => return Err(vm.type_error("Object prototype may only be an Object or null.")),
     };
-    let Some(id) = vm.settle(target).as_obj() else { return Ok(target) };
+    let Some(id) = vm.settle(target).as_obj() else {
+        return Ok(target);
+    };
     if vm.heap.proto_of(id) == proto {
         return Ok(target);
     }
@@ -263,7 +283,10 @@ fn create(vm: &mut Vm, args: Args) -> Res<Value> {
 fn define_all(vm: &mut Vm, id: ObjId, props: Value) -> Res<()> {
     let source = vm.to_object(props)?;
     for key in vm.own_keys(source) {
-        if vm.get_own(source, key).is_some_and(|own| own.attrs.enumerable()) {
+        if vm
+            .get_own(source, key)
+            .is_some_and(|own| own.attrs.enumerable())
+        {
             let descriptor = vm.get(Value::Obj(source), key)?;
             define_from(vm, id, key, descriptor)?;
         }
@@ -289,12 +312,18 @@ fn own_names(vm: &mut Vm, args: Args, symbols: bool) -> Res<Value> {
     let target = args.get(vm, 0);
     let id = vm.to_object(target)?;
     let keys = vm.own_keys(id);
-    let items = keys.into_iter().filter(|k| k.is_symbol() == symbols).map(|k| vm.key_value(k)).collect();
+    let items = keys
+        .into_iter()
+        .filter(|k| k.is_symbol() == symbols)
+        .map(|k| vm.key_value(k))
+        .collect();
     Ok(vm.array(items))
 }
 
 fn describe(vm: &mut Vm, id: ObjId, key: Key) -> Res<Value> {
-    let Some(own) = vm.get_own(id, key) else { return Ok(Value::Undefined) };
+    let Some(own) = vm.get_own(id, key) else {
+        return Ok(Value::Undefined);
+    };
     let out = vm.object();
     if own.attrs.accessor() {
         let (get, set) = vm.accessor(own.value);
@@ -307,7 +336,11 @@ fn describe(vm: &mut Vm, id: ObjId, key: Key) -> Res<Value> {
         vm.define_field(out, name::WRITABLE, Value::Bool(own.attrs.writable()))?;
     }
     vm.define_field(out, name::ENUMERABLE, Value::Bool(own.attrs.enumerable()))?;
-    vm.define_field(out, name::CONFIGURABLE, Value::Bool(own.attrs.configurable()))?;
+    vm.define_field(
+        out,
+        name::CONFIGURABLE,
+        Value::Bool(own.attrs.configurable()),
+    )?;
     Ok(Value::Obj(out))
 }
 
@@ -343,7 +376,11 @@ fn define_property(vm: &mut Vm, args: Args) -> Res<Value> {
 }
 
 fn field(vm: &mut Vm, descriptor: ObjId, key: Key) -> Res<Option<Value>> {
-    if vm.has_property(descriptor, key)? { vm.get(Value::Obj(descriptor), key).map(Some) } else { Ok(None) }
+    if vm.has_property(descriptor, key)? {
+        vm.get(Value::Obj(descriptor), key).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 /// `ToPropertyDescriptor` and `OrdinaryDefineOwnProperty`.
@@ -351,7 +388,8 @@ fn define_from(vm: &mut Vm, id: ObjId, key: Key, descriptor: Value) -> Res<()> {
     let Some(d) = vm.settle(descriptor).as_obj() else {
         return Err(vm.type_error("Property description must be an object."));
     };
-    let flag = |vm: &mut Vm, key| -> Res<Option<bool>> { Ok(field(vm, d, key)?.map(|v| vm.truthy(v))) };
+    let flag =
+        |vm: &mut Vm, key| -> Res<Option<bool>> { Ok(field(vm, d, key)?.map(|v| vm.truthy(v))) };
     let enumerable = flag(vm, name::ENUMERABLE)?;
     let configurable = flag(vm, name::CONFIGURABLE)?;
     let value = field(vm, d, name::VALUE)?;
@@ -370,7 +408,9 @@ fn define_from(vm: &mut Vm, id: ObjId, key: Key, descriptor: Value) -> Res<()> {
     let old = vm.get_own(id, key);
     if old.is_none() && vm.heap.obj(id).flags & EXTENSIBLE == 0 {
         let label = vm.key_text(key);
-        return Err(vm.type_error(&format!("Cannot define property {label}, object is not extensible.")));
+        return Err(vm.type_error(&format!(
+            "Cannot define property {label}, object is not extensible."
+        )));
     }
     if let Some(own) = old
         && !own.attrs.configurable()
@@ -396,9 +436,19 @@ fn define_from(vm: &mut Vm, id: ObjId, key: Key, descriptor: Value) -> Res<()> {
             return Ok(());
         }
     }
-    let pick = |new: Option<bool>, old: Option<bool>, bit: u8| if new.or(old).unwrap_or(false) { bit } else { 0 };
-    let shown = pick(enumerable, old.map(|o| o.attrs.enumerable()), Attrs::ENUMERABLE);
-    let fixed = pick(configurable, old.map(|o| o.attrs.configurable()), Attrs::CONFIGURABLE);
+    let pick = |new: Option<bool>, old: Option<bool>, bit: u8| {
+        if new.or(old).unwrap_or(false) { bit } else { 0 }
+    };
+    let shown = pick(
+        enumerable,
+        old.map(|o| o.attrs.enumerable()),
+        Attrs::ENUMERABLE,
+    );
+    let fixed = pick(
+        configurable,
+        old.map(|o| o.attrs.configurable()),
+        Attrs::CONFIGURABLE,
+    );
     let was_accessor = old.is_some_and(|o| o.attrs.accessor());
     if is_accessor || (was_accessor && value.is_none() && writable.is_none()) {
         let pair = match old {
@@ -407,11 +457,22 @@ fn define_from(vm: &mut Vm, id: ObjId, key: Key, descriptor: Value) -> Res<()> {
         };
         let pair = Kind::Accessor(get.unwrap_or(pair.0), set.unwrap_or(pair.1));
         let pair = vm.heap.alloc(None, pair);
-        return vm.define(id, key, Attrs(shown | fixed | Attrs::ACCESSOR), Value::Obj(pair));
+        return vm.define(
+            id,
+            key,
+            Attrs(shown | fixed | Attrs::ACCESSOR),
+            Value::Obj(pair),
+        );
     }
     let old_data = old.filter(|_| !was_accessor);
-    let write = pick(writable, old_data.map(|o| o.attrs.writable()), Attrs::WRITABLE);
-    let value = value.or(old_data.map(|o| o.value)).unwrap_or(Value::Undefined);
+    let write = pick(
+        writable,
+        old_data.map(|o| o.attrs.writable()),
+        Attrs::WRITABLE,
+    );
+    let value = value
+        .or(old_data.map(|o| o.value))
+        .unwrap_or(Value::Undefined);
     vm.define(id, key, Attrs(shown | fixed | write), value)
 }
 

@@ -12,7 +12,9 @@ pub(super) fn install(b: &mut Builder) {
         i::PROMISE,
         &[
             ("all", 1, |vm, a| combinator(vm, a, Combinator::All)),
-            ("allSettled", 1, |vm, a| combinator(vm, a, Combinator::AllSettled)),
+            ("allSettled", 1, |vm, a| {
+                combinator(vm, a, Combinator::AllSettled)
+            }),
             ("any", 1, |vm, a| combinator(vm, a, Combinator::Any)),
             ("race", 1, |vm, a| combinator(vm, a, Combinator::Race)),
             ("resolve", 1, |vm, a| {
@@ -36,7 +38,11 @@ pub(super) fn install(b: &mut Builder) {
             }),
             ("try", 1, |vm, a| {
                 let mut list = a.all(vm);
-                let f = if list.is_empty() { Value::Undefined } else { list.remove(0) };
+                let f = if list.is_empty() {
+                    Value::Undefined
+                } else {
+                    list.remove(0)
+                };
                 let promise = vm.new_promise();
                 match vm.call(f, Value::Undefined, &list) {
                     Ok(value) => vm.resolve(promise, value)?,
@@ -85,7 +91,11 @@ pub(super) fn install(b: &mut Builder) {
     });
     b.internal("constant", 0, |vm, a| {
         let value = vm.closure_data(a.callee, 0);
-        if let Value::Bool(false) = vm.closure_data(a.callee, 1) { Err(Abrupt::Throw(value)) } else { Ok(value) }
+        if let Value::Bool(false) = vm.closure_data(a.callee, 1) {
+            Err(Abrupt::Throw(value))
+        } else {
+            Ok(value)
+        }
     });
     b.internal("itself", 0, |vm, a| Ok(vm.closure_data(a.callee, 0)));
     b.internal("member settled", 1, member_settled);
@@ -130,7 +140,10 @@ fn construct(vm: &mut Vm, args: Args) -> Res<Value> {
 
 fn settle(vm: &mut Vm, args: Args, fine: bool) -> Res<Value> {
     let value = args.get(vm, 0);
-    let (promise, used) = (vm.closure_data(args.callee, 0), vm.closure_data(args.callee, 1));
+    let (promise, used) = (
+        vm.closure_data(args.callee, 0),
+        vm.closure_data(args.callee, 1),
+    );
     if let Some(flag) = used.as_obj()
         && let Kind::Array(items) = vm.heap.kind_mut(flag)
     {
@@ -179,7 +192,9 @@ fn combine(vm: &mut Vm, source: Value, promise: ObjId, which: Combinator) -> Res
     let values = vm.collect_values(source)?;
     let count = values.len();
     if which == Combinator::Race && count == 0 {
-        return Err(vm.invalid_data("Promise.race needs at least one member; an empty race never settles."));
+        return Err(
+            vm.invalid_data("Promise.race needs at least one member; an empty race never settles.")
+        );
     }
     let results = vm.array(vec![Value::Undefined; count]);
     let state = vm.array(vec![Value::Num(count as f64), results, Value::Obj(promise)]);
@@ -197,10 +212,24 @@ fn combine(vm: &mut Vm, source: Value, promise: ObjId, which: Combinator) -> Res
             Combinator::Any => 2.0,
             Combinator::Race => 3.0,
         };
-        let data = |fine| vec![state, Value::Num(at as f64), Value::Num(code), Value::Bool(fine)];
+        let data = |fine| {
+            vec![
+                state,
+                Value::Num(at as f64),
+                Value::Num(code),
+                Value::Bool(fine),
+            ]
+        };
         let fulfilled = vm.native_closure("member settled", data(true));
         let rejected = vm.native_closure("member settled", data(false));
-        vm.react(member, crate::object::Reaction::Then { fulfilled, rejected, derived: None });
+        vm.react(
+            member,
+            crate::object::Reaction::Then {
+                fulfilled,
+                rejected,
+                derived: None,
+            },
+        );
     }
     Ok(())
 }
@@ -214,10 +243,13 @@ fn state_item(vm: &Vm, state: Value, index: usize) -> Value {
 
 fn finish(vm: &mut Vm, state: Value, which: Combinator) -> Res<()> {
     let results = state_item(vm, state, 1);
-    let Some(promise) = state_item(vm, state, 2).as_obj() else { return Ok(()) };
+    let Some(promise) = state_item(vm, state, 2).as_obj() else {
+        return Ok(());
+    };
     if which == Combinator::Any {
         let error = vm.make_error(ErrorType::Aggregate, None, "All promises were rejected");
-        vm.heap.add_prop(error, name::ERRORS, crate::shape::Attrs::HIDDEN, results);
+        vm.heap
+            .add_prop(error, name::ERRORS, crate::shape::Attrs::HIDDEN, results);
         vm.reject(promise, Value::Obj(error));
         return Ok(());
     }
@@ -235,13 +267,23 @@ fn member_settled(vm: &mut Vm, args: Args) -> Res<Value> {
         Value::Num(2.0) => Combinator::Any,
         _ => Combinator::Race,
     };
-    let Some(promise) = state_item(vm, state, 2).as_obj() else { return Ok(Value::Undefined) };
+    let Some(promise) = state_item(vm, state, 2).as_obj() else {
+        return Ok(Value::Undefined);
+    };
     match (which, fine) {
         (Combinator::All, false) | (Combinator::Race, false) => vm.reject(promise, value),
         (Combinator::Any, true) | (Combinator::Race, true) => vm.resolve(promise, value)?,
         _ => {
-            let entry = if which == Combinator::AllSettled { outcome(vm, value, fine)? } else { value };
-            let at = if let Value::Num(n) = data(vm, 1) { n as usize } else { 0 };
+            let entry = if which == Combinator::AllSettled {
+                outcome(vm, value, fine)?
+            } else {
+                value
+            };
+            let at = if let Value::Num(n) = data(vm, 1) {
+                n as usize
+            } else {
+                0
+            };
             if let Some(results) = state_item(vm, state, 1).as_obj()
                 && let Kind::Array(items) = vm.heap.kind_mut(results)
             {

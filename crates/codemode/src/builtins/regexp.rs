@@ -33,23 +33,57 @@ pub(super) fn install(b: &mut Builder) {
             }),
         ],
     );
-    b.getter(proto, "source", |vm, a| {
-        let id = this(vm, a)?;
-        let Kind::RegExp(data) = vm.heap.kind(id) else { return Ok(Value::Undefined) };
-        Ok(Value::Str(data.source))
-    }, None);
-    b.getter(proto, "flags", |vm, a| {
-        let id = this(vm, a)?;
-        let Kind::RegExp(data) = vm.heap.kind(id) else { return Ok(Value::Undefined) };
-        Ok(Value::Str(data.flags))
-    }, None);
-    b.getter(proto, "hasIndices", |vm, a| flag(vm, a, |f| f.indices), None);
+    b.getter(
+        proto,
+        "source",
+        |vm, a| {
+            let id = this(vm, a)?;
+            let Kind::RegExp(data) = vm.heap.kind(id) else {
+                return Ok(Value::Undefined);
+            };
+            Ok(Value::Str(data.source))
+        },
+        None,
+    );
+    b.getter(
+        proto,
+        "flags",
+        |vm, a| {
+            let id = this(vm, a)?;
+            let Kind::RegExp(data) = vm.heap.kind(id) else {
+                return Ok(Value::Undefined);
+            };
+            Ok(Value::Str(data.flags))
+        },
+        None,
+    );
+    b.getter(
+        proto,
+        "hasIndices",
+        |vm, a| flag(vm, a, |f| f.indices),
+        None,
+    );
     b.getter(proto, "global", |vm, a| flag(vm, a, |f| f.global), None);
-    b.getter(proto, "ignoreCase", |vm, a| flag(vm, a, |f| f.ignore_case), None);
-    b.getter(proto, "multiline", |vm, a| flag(vm, a, |f| f.multiline), None);
+    b.getter(
+        proto,
+        "ignoreCase",
+        |vm, a| flag(vm, a, |f| f.ignore_case),
+        None,
+    );
+    b.getter(
+        proto,
+        "multiline",
+        |vm, a| flag(vm, a, |f| f.multiline),
+        None,
+    );
     b.getter(proto, "dotAll", |vm, a| flag(vm, a, |f| f.dot_all), None);
     b.getter(proto, "unicode", |vm, a| flag(vm, a, |f| f.unicode), None);
-    b.getter(proto, "unicodeSets", |vm, a| flag(vm, a, |f| f.unicode_sets), None);
+    b.getter(
+        proto,
+        "unicodeSets",
+        |vm, a| flag(vm, a, |f| f.unicode_sets),
+        None,
+    );
     b.getter(proto, "sticky", |vm, a| flag(vm, a, |f| f.sticky), None);
 }
 
@@ -79,10 +113,16 @@ fn regex(vm: &Vm, id: ObjId) -> Option<Arc<Regex>> {
 fn construct(vm: &mut Vm, args: Args) -> Res<Value> {
     let (pattern, flags) = (args.get(vm, 0), args.get(vm, 1));
     let (source, old_flags) = match pattern {
-        Value::Obj(id) if let Kind::RegExp(data) = vm.heap.kind(id) => (Value::Str(data.source), Some(data.flags)),
+        Value::Obj(id) if let Kind::RegExp(data) = vm.heap.kind(id) => {
+            (Value::Str(data.source), Some(data.flags))
+        }
         other => (other, None),
     };
-    let source = if source.is_undefined() { vm.key_str(name::EMPTY) } else { vm.to_str(source)? };
+    let source = if source.is_undefined() {
+        vm.key_str(name::EMPTY)
+    } else {
+        vm.to_str(source)?
+    };
     let flags = match (flags, old_flags) {
         (Value::Undefined, Some(old)) => old,
         (Value::Undefined, None) => vm.key_str(name::EMPTY),
@@ -99,7 +139,10 @@ fn construct(vm: &mut Vm, args: Args) -> Res<Value> {
 fn make(vm: &mut Vm, source: StrId, flags: StrId) -> Res<ObjId> {
     let flag_text = vm.utf8(flags);
     let Some(parsed) = Flags::parse(&flag_text) else {
-        return Err(vm.error(ErrorType::Syntax, &format!("Invalid flags supplied to RegExp constructor '{flag_text}'")));
+        return Err(vm.error(
+            ErrorType::Syntax,
+            &format!("Invalid flags supplied to RegExp constructor '{flag_text}'"),
+        ));
     };
     vm.charge(vm.heap.str_len(source))?;
     let compiled = Regex::new(vm.heap.units(source), parsed);
@@ -119,8 +162,14 @@ fn from_regex(vm: &mut Vm, regex: Arc<Regex>, source: StrId, flags: StrId) -> Ob
     let mut sorted: Vec<u16> = vm.heap.units(flags).to_vec();
     sorted.sort_unstable();
     let flags = vm.text(Text::from_units(sorted));
-    let data = RegExpData { regex, source, flags, last_index: Value::Num(0.0) };
-    vm.heap.alloc(Some(i::REGEXP_PROTO), Kind::RegExp(Box::new(data)))
+    let data = RegExpData {
+        regex,
+        source,
+        flags,
+        last_index: Value::Num(0.0),
+    };
+    vm.heap
+        .alloc(Some(i::REGEXP_PROTO), Kind::RegExp(Box::new(data)))
 }
 
 /// Source text that reads back as the same pattern between slashes.
@@ -129,7 +178,9 @@ fn escape_source(vm: &mut Vm, source: StrId) -> StrId {
     if units.is_empty() {
         return vm.text(Text::new("(?:)"));
     }
-    let needs = units.iter().any(|u| matches!(u, 0x2F | 10 | 13 | 0x2028 | 0x2029));
+    let needs = units
+        .iter()
+        .any(|u| matches!(u, 0x2F | 10 | 13 | 0x2028 | 0x2029));
     if !needs {
         return source;
     }
@@ -137,8 +188,16 @@ fn escape_source(vm: &mut Vm, source: StrId) -> StrId {
     let (mut escaped, mut class) = (false, false);
     for unit in units.iter() {
         match unit {
-            10 => out.extend(if escaped { &b"n"[..] } else { &b"\\n"[..] }.iter().map(|&b| u16::from(b))),
-            13 => out.extend(if escaped { &b"r"[..] } else { &b"\\r"[..] }.iter().map(|&b| u16::from(b))),
+            10 => out.extend(
+                if escaped { &b"n"[..] } else { &b"\\n"[..] }
+                    .iter()
+                    .map(|&b| u16::from(b)),
+            ),
+            13 => out.extend(
+                if escaped { &b"r"[..] } else { &b"\\r"[..] }
+                    .iter()
+                    .map(|&b| u16::from(b)),
+            ),
             0x2F if !escaped && !class => out.extend([0x5C, 0x2F]),
             other => out.push(other),
         }
@@ -157,8 +216,11 @@ fn escape(vm: &mut Vm, args: Args) -> Res<Value> {
     let mut out = String::new();
     for (at, c) in vm.utf8(id).chars().enumerate() {
         match c {
-            c if at == 0 && c.is_ascii_alphanumeric() => out.push_str(&format!("\\x{:02x}", c as u32)),
-            '^' | '$' | '\\' | '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '/' => {
+            c if at == 0 && c.is_ascii_alphanumeric() => {
+                out.push_str(&format!("\\x{:02x}", c as u32))
+            }
+            '^' | '$' | '\\' | '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|'
+            | '/' => {
                 out.push('\\');
                 out.push(c);
             }
@@ -167,12 +229,17 @@ fn escape(vm: &mut Vm, args: Args) -> Res<Value> {
             '\u{b}' => out.push_str("\\v"),
             '\u{c}' => out.push_str("\\f"),
             '\r' => out.push_str("\\r"),
-            ',' | '-' | '=' | '<' | '>' | '#' | '&' | '!' | '%' | ':' | ';' | '@' | '~' | '\'' | '`' | '"' | ' ' => {
+            ',' | '-' | '=' | '<' | '>' | '#' | '&' | '!' | '%' | ':' | ';' | '@' | '~' | '\''
+            | '`' | '"' | ' ' => {
                 out.push_str(&format!("\\x{:02x}", c as u32));
             }
             c if (c as u32) < 0x10000 && crate::text::is_space(c as u16) => {
                 let code = c as u32;
-                out.push_str(&if code < 256 { format!("\\x{code:02x}") } else { format!("\\u{code:04x}") });
+                out.push_str(&if code < 256 {
+                    format!("\\x{code:02x}")
+                } else {
+                    format!("\\u{code:04x}")
+                });
             }
             c => out.push(c),
         }
@@ -189,7 +256,13 @@ fn subject(vm: &mut Vm, args: Args) -> Res<(ObjId, StrId)> {
 }
 
 /// Matches from a position, counting steps against the run's budgets.
-fn match_at(vm: &mut Vm, regex: &Regex, text: StrId, start: usize, sticky: bool) -> Res<Option<Captures>> {
+fn match_at(
+    vm: &mut Vm,
+    regex: &Regex,
+    text: StrId,
+    start: usize,
+    sticky: bool,
+) -> Res<Option<Captures>> {
     vm.heap.flatten(text);
     let mut stop = None;
     let mut spent: u64 = 0;
@@ -223,8 +296,12 @@ fn match_at(vm: &mut Vm, regex: &Regex, text: StrId, start: usize, sticky: bool)
 
 /// `RegExpBuiltinExec` without the result object.
 fn exec_raw(vm: &mut Vm, id: ObjId, text: StrId) -> Res<Option<Captures>> {
-    let Some(regex) = regex(vm, id) else { return Ok(None) };
-    let Kind::RegExp(data) = vm.heap.kind(id) else { return Ok(None) };
+    let Some(regex) = regex(vm, id) else {
+        return Ok(None);
+    };
+    let Kind::RegExp(data) = vm.heap.kind(id) else {
+        return Ok(None);
+    };
     let last = data.last_index;
     let advancing = regex.flags.global || regex.flags.sticky;
     let last = vm.to_length(last)?;
@@ -260,7 +337,11 @@ fn groups_object(vm: &mut Vm, regex: &Regex, values: &[Value]) -> Res<Value> {
     }
     let groups = vm.heap.alloc(None, Kind::Ordinary);
     for (name, numbers) in &regex.names {
-        let value = numbers.iter().map(|&n| values[n]).find(|v| !v.is_undefined()).unwrap_or(Value::Undefined);
+        let value = numbers
+            .iter()
+            .map(|&n| values[n])
+            .find(|v| !v.is_undefined())
+            .unwrap_or(Value::Undefined);
         let key = vm.intern(name);
         vm.define_field(groups, key, value)?;
     }
@@ -278,12 +359,16 @@ fn capture_values(vm: &mut Vm, text: StrId, captures: &Captures) -> Res<Vec<Valu
 }
 
 fn match_object(vm: &mut Vm, id: ObjId, text: StrId, captures: &Captures) -> Res<Value> {
-    let Some(regex) = regex(vm, id) else { return Ok(Value::Null) };
+    let Some(regex) = regex(vm, id) else {
+        return Ok(Value::Null);
+    };
     let values = capture_values(vm, text, captures)?;
     let groups = groups_object(vm, &regex, &values)?;
     let start = captures[0].map_or(0, |c| c.0);
     let array = vm.array(values);
-    let Some(object) = array.as_obj() else { return Ok(array) };
+    let Some(object) = array.as_obj() else {
+        return Ok(array);
+    };
     vm.define_field(object, name::INDEX, Value::Num(start as f64))?;
     vm.define_field(object, name::INPUT, Value::Str(text))?;
     vm.define_field(object, name::GROUPS, groups)?;
@@ -356,10 +441,15 @@ pub(super) fn expand(
             0x24 => out.push(0x24),
             0x26 => source.slice(start, end).push_to(out),
             0x60 => source.slice(0, start).push_to(out),
-            0x27 => source.slice(end.min(source.len()), source.len()).push_to(out),
+            0x27 => source
+                .slice(end.min(source.len()), source.len())
+                .push_to(out),
             0x30..=0x39 => {
                 let one = (next - 0x30) as usize;
-                let two = t.get(at + 2).filter(|u| (0x30..=0x39).contains(u)).map(|u| one * 10 + (u - 0x30) as usize);
+                let two = t
+                    .get(at + 2)
+                    .filter(|u| (0x30..=0x39).contains(u))
+                    .map(|u| one * 10 + (u - 0x30) as usize);
                 let (number, width) = match two {
                     Some(two) if two >= 1 && two < captures.len() => (two, 2),
                     _ => (one, 1),
@@ -404,9 +494,15 @@ pub(super) fn expand(
 }
 
 pub(super) fn replace(vm: &mut Vm, id: ObjId, text: StrId, replacement: Value) -> Res<Value> {
-    let Some(regex) = regex(vm, id) else { return Ok(Value::Str(text)) };
+    let Some(regex) = regex(vm, id) else {
+        return Ok(Value::Str(text));
+    };
     let function = vm.is_callable(replacement);
-    let template = if function { None } else { Some(vm.to_str(replacement)?) };
+    let template = if function {
+        None
+    } else {
+        Some(vm.to_str(replacement)?)
+    };
     let matches = if regex.flags.global {
         all_matches(vm, id, &regex, text)?
     } else {
@@ -419,7 +515,10 @@ pub(super) fn replace(vm: &mut Vm, id: ObjId, text: StrId, replacement: Value) -
     let mut last = 0;
     for captures in matches {
         let (start, end) = captures[0].unwrap_or((0, 0));
-        vm.heap.units(text).slice(last, start.max(last)).push_to(&mut out);
+        vm.heap
+            .units(text)
+            .slice(last, start.max(last))
+            .push_to(&mut out);
         match template {
             None => {
                 let mut args = capture_values(vm, text, &captures)?;
@@ -461,9 +560,15 @@ fn all_matches(vm: &mut Vm, id: ObjId, regex: &Regex, text: StrId) -> Res<Vec<Ca
     let mut at = 0;
     let len = vm.heap.str_len(text);
     while at <= len {
-        let Some(captures) = match_at(vm, regex, text, at, regex.flags.sticky)? else { break };
+        let Some(captures) = match_at(vm, regex, text, at, regex.flags.sticky)? else {
+            break;
+        };
         let (start, end) = captures[0].unwrap_or((at, at));
-        at = if end == start { advance(vm, text, end, regex) } else { end };
+        at = if end == start {
+            advance(vm, text, end, regex)
+        } else {
+            end
+        };
         list.push(captures);
         vm.charge(8)?;
         if list.len() % 1024 == 0 {
@@ -475,7 +580,11 @@ fn all_matches(vm: &mut Vm, id: ObjId, regex: &Regex, text: StrId) -> Res<Vec<Ca
 
 fn advance(vm: &mut Vm, text: StrId, at: usize, regex: &Regex) -> usize {
     let units = vm.heap.units(text);
-    if regex.flags.by_code_point() && at < units.len() { at + units.code_point(at).1 } else { at + 1 }
+    if regex.flags.by_code_point() && at < units.len() {
+        at + units.code_point(at).1
+    } else {
+        at + 1
+    }
 }
 
 /// The expression that an argument stands for.
@@ -485,7 +594,11 @@ fn to_regexp(vm: &mut Vm, value: Value, flags: &str) -> Res<ObjId> {
     {
         return Ok(id);
     }
-    let source = if value.is_undefined() { vm.key_str(name::EMPTY) } else { vm.to_str(value)? };
+    let source = if value.is_undefined() {
+        vm.key_str(name::EMPTY)
+    } else {
+        vm.to_str(value)?
+    };
     let flags = vm.text(Text::new(flags));
     make(vm, source, flags)
 }
@@ -494,7 +607,9 @@ pub(super) fn string_match(vm: &mut Vm, args: Args) -> Res<Value> {
     let text = super::string::this(vm, args)?;
     let pattern = args.get(vm, 0);
     let id = to_regexp(vm, pattern, "")?;
-    let Some(regex) = regex(vm, id) else { return Ok(Value::Null) };
+    let Some(regex) = regex(vm, id) else {
+        return Ok(Value::Null);
+    };
     if !regex.flags.global {
         return exec(vm, id, text);
     }
@@ -516,9 +631,13 @@ pub(super) fn string_match_all(vm: &mut Vm, args: Args) -> Res<Value> {
     let text = super::string::this(vm, args)?;
     let pattern = args.get(vm, 0);
     let id = to_regexp(vm, pattern, "g")?;
-    let Some(regex) = regex(vm, id) else { return Ok(Value::Null) };
+    let Some(regex) = regex(vm, id) else {
+        return Ok(Value::Null);
+    };
     if !regex.flags.global {
-        return Err(vm.type_error("String.prototype.matchAll called with a non-global RegExp argument."));
+        return Err(
+            vm.type_error("String.prototype.matchAll called with a non-global RegExp argument.")
+        );
     }
     let out = vm.array(Vec::new());
     for captures in all_matches(vm, id, &regex, text)? {
@@ -532,14 +651,22 @@ pub(super) fn string_search(vm: &mut Vm, args: Args) -> Res<Value> {
     let text = super::string::this(vm, args)?;
     let pattern = args.get(vm, 0);
     let id = to_regexp(vm, pattern, "")?;
-    let Some(regex) = regex(vm, id) else { return Ok(Value::Null) };
+    let Some(regex) = regex(vm, id) else {
+        return Ok(Value::Null);
+    };
     let found = match_at(vm, &regex, text, 0, regex.flags.sticky)?;
-    Ok(Value::Num(found.and_then(|c| c[0]).map_or(-1.0, |(start, _)| start as f64)))
+    Ok(Value::Num(
+        found
+            .and_then(|c| c[0])
+            .map_or(-1.0, |(start, _)| start as f64),
+    ))
 }
 
 pub(super) fn split(vm: &mut Vm, id: ObjId, text: StrId, limit: usize) -> Res<Value> {
     let out = vm.array(Vec::new());
-    let Some(regex) = regex(vm, id) else { return Ok(out) };
+    let Some(regex) = regex(vm, id) else {
+        return Ok(out);
+    };
     let len = vm.heap.str_len(text);
     if limit == 0 {
         return Ok(out);
@@ -553,7 +680,9 @@ pub(super) fn split(vm: &mut Vm, id: ObjId, text: StrId, limit: usize) -> Res<Va
     let mut count = 0;
     let (mut last, mut at) = (0, 0);
     while at < len {
-        let Some(captures) = match_at(vm, &regex, text, at, false)? else { break };
+        let Some(captures) = match_at(vm, &regex, text, at, false)? else {
+            break;
+        };
         let (start, end) = captures[0].unwrap_or((at, at));
         if start >= len {
             break;
@@ -577,7 +706,11 @@ pub(super) fn split(vm: &mut Vm, id: ObjId, text: StrId, limit: usize) -> Res<Va
                 return Ok(out);
             }
         }
-        at = if end == start { advance(vm, text, end, &regex) } else { end };
+        at = if end == start {
+            advance(vm, text, end, &regex)
+        } else {
+            end
+        };
     }
     let piece = part(vm, text, last, len)?;
     vm.push(out, piece)?;

@@ -11,21 +11,38 @@ use unicode_normalization::UnicodeNormalization;
 pub(super) fn install(b: &mut Builder) {
     let proto = i::STRING_PROTO;
     b.constructor(i::STRING, proto, "String", 1, construct);
-    b.methods(i::STRING, &[("fromCharCode", 1, from_char_code), ("fromCodePoint", 1, from_code_point), ("raw", 1, raw)]);
+    b.methods(
+        i::STRING,
+        &[
+            ("fromCharCode", 1, from_char_code),
+            ("fromCodePoint", 1, from_code_point),
+            ("raw", 1, raw),
+        ],
+    );
     b.methods(
         proto,
         &[
-            ("toLowerCase", 0, |vm, a| mapped(vm, a, |s| s.to_lowercase())),
-            ("toUpperCase", 0, |vm, a| mapped(vm, a, |s| s.to_uppercase())),
-            ("toLocaleLowerCase", 0, |vm, a| mapped(vm, a, |s| s.to_lowercase())),
-            ("toLocaleUpperCase", 0, |vm, a| mapped(vm, a, |s| s.to_uppercase())),
+            ("toLowerCase", 0, |vm, a| {
+                mapped(vm, a, |s| s.to_lowercase())
+            }),
+            ("toUpperCase", 0, |vm, a| {
+                mapped(vm, a, |s| s.to_uppercase())
+            }),
+            ("toLocaleLowerCase", 0, |vm, a| {
+                mapped(vm, a, |s| s.to_lowercase())
+            }),
+            ("toLocaleUpperCase", 0, |vm, a| {
+                mapped(vm, a, |s| s.to_uppercase())
+            }),
             ("normalize", 0, normalize),
             ("trim", 0, |vm, a| trim(vm, a, true, true)),
             ("includes", 1, |vm, a| {
                 let (id, needle) = plain_needle(vm, a)?;
                 let from = a.get(vm, 1);
                 let from = position(vm, from, id)?;
-                Ok(Value::Bool(vm.heap.flat(id).find(vm.heap.flat(needle), from).is_some()))
+                Ok(Value::Bool(
+                    vm.heap.flat(id).find(vm.heap.flat(needle), from).is_some(),
+                ))
             }),
             ("startsWith", 1, |vm, a| {
                 let (id, needle) = plain_needle(vm, a)?;
@@ -33,14 +50,22 @@ pub(super) fn install(b: &mut Builder) {
                 let from = position(vm, from, id)?;
                 let (text, needle) = (vm.heap.flat(id), vm.heap.flat(needle));
                 let end = from + needle.len();
-                Ok(Value::Bool(end <= text.len() && text.slice(from, end).same(needle)))
+                Ok(Value::Bool(
+                    end <= text.len() && text.slice(from, end).same(needle),
+                ))
             }),
             ("endsWith", 1, |vm, a| {
                 let (id, needle) = plain_needle(vm, a)?;
                 let end = a.get(vm, 1);
-                let end = if end.is_undefined() { vm.heap.str_len(id) } else { position(vm, end, id)? };
+                let end = if end.is_undefined() {
+                    vm.heap.str_len(id)
+                } else {
+                    position(vm, end, id)?
+                };
                 let (text, needle) = (vm.heap.flat(id), vm.heap.flat(needle));
-                Ok(Value::Bool(needle.len() <= end && text.slice(end - needle.len(), end).same(needle)))
+                Ok(Value::Bool(
+                    needle.len() <= end && text.slice(end - needle.len(), end).same(needle),
+                ))
             }),
             ("indexOf", 1, |vm, a| {
                 let (id, needle) = needle(vm, a)?;
@@ -55,7 +80,11 @@ pub(super) fn install(b: &mut Builder) {
                 let from = a.get(vm, 1);
                 let n = vm.to_number(from)?;
                 let len = vm.heap.str_len(id);
-                let from = if n.is_nan() { len } else { n.clamp(0.0, len as f64) as usize };
+                let from = if n.is_nan() {
+                    len
+                } else {
+                    n.clamp(0.0, len as f64) as usize
+                };
                 let found = vm.heap.flat(id).rfind(vm.heap.flat(needle), from);
                 Ok(Value::Num(found.map_or(-1.0, |at| at as f64)))
             }),
@@ -72,7 +101,11 @@ pub(super) fn install(b: &mut Builder) {
                 let len = vm.heap.str_len(id);
                 let (start, end) = (a.get(vm, 0), a.get(vm, 1));
                 let start = position(vm, start, id)?;
-                let end = if end.is_undefined() { len } else { position(vm, end, id)? };
+                let end = if end.is_undefined() {
+                    len
+                } else {
+                    position(vm, end, id)?
+                };
                 part(vm, id, start.min(end), start.max(end))
             }),
             ("substr", 2, |vm, a| {
@@ -80,7 +113,11 @@ pub(super) fn install(b: &mut Builder) {
                 let len = vm.heap.str_len(id);
                 let (start, count) = (a.get(vm, 0), a.get(vm, 1));
                 let start = vm.relative_index(start, len, 0)?;
-                let count = if count.is_undefined() { len as f64 } else { vm.to_integer(count)? };
+                let count = if count.is_undefined() {
+                    len as f64
+                } else {
+                    vm.to_integer(count)?
+                };
                 let end = (start as f64 + count.max(0.0)).min(len as f64) as usize;
                 part(vm, id, start, end.max(start))
             }),
@@ -104,11 +141,15 @@ pub(super) fn install(b: &mut Builder) {
             }),
             ("charCodeAt", 1, |vm, a| {
                 let (id, at) = unit_position(vm, a)?;
-                Ok(Value::Num(at.map_or(f64::NAN, |at| f64::from(vm.heap.flat(id).at(at)))))
+                Ok(Value::Num(
+                    at.map_or(f64::NAN, |at| f64::from(vm.heap.flat(id).at(at))),
+                ))
             }),
             ("codePointAt", 1, |vm, a| {
                 let (id, at) = unit_position(vm, a)?;
-                Ok(at.map_or(Value::Undefined, |at| Value::Num(f64::from(vm.heap.flat(id).code_point(at).0))))
+                Ok(at.map_or(Value::Undefined, |at| {
+                    Value::Num(f64::from(vm.heap.flat(id).code_point(at).0))
+                }))
             }),
             ("split", 2, split),
             ("concat", 1, |vm, a| {
@@ -144,7 +185,10 @@ pub(super) fn install(b: &mut Builder) {
             ("valueOf", 0, |vm, a| this_string(vm, a)),
         ],
     );
-    for (names, start, end) in [(["trimStart", "trimLeft"], true, false), (["trimEnd", "trimRight"], false, true)] {
+    for (names, start, end) in [
+        (["trimStart", "trimLeft"], true, false),
+        (["trimEnd", "trimRight"], false, true),
+    ] {
         let func: crate::realm::NativeFn = if start && !end {
             |vm, a| trim(vm, a, true, false)
         } else {
@@ -156,7 +200,10 @@ pub(super) fn install(b: &mut Builder) {
     }
     b.symbol_method(proto, SYM_ITERATOR, "[Symbol.iterator]", |vm, a| {
         let id = this(vm, a)?;
-        Ok(Value::Obj(vm.heap.alloc(Some(i::STRING_ITERATOR_PROTO), Kind::StringIter(id, 0))))
+        Ok(Value::Obj(vm.heap.alloc(
+            Some(i::STRING_ITERATOR_PROTO),
+            Kind::StringIter(id, 0),
+        )))
     });
 }
 
@@ -174,7 +221,9 @@ fn construct(vm: &mut Vm, args: Args) -> Res<Value> {
         return Ok(Value::Str(text));
     }
     let proto = vm.proto_of_new(args.new_target, i::STRING_PROTO)?;
-    Ok(Value::Obj(vm.heap.alloc(Some(proto), Kind::Boxed(Value::Str(text)))))
+    Ok(Value::Obj(
+        vm.heap.alloc(Some(proto), Kind::Boxed(Value::Str(text))),
+    ))
 }
 
 /// The string a method was called on, flat.
@@ -258,7 +307,10 @@ fn from_code_point(vm: &mut Vm, args: Args) -> Res<Value> {
     for value in args.all(vm) {
         let n = vm.to_number(value)?;
         if !(0.0..=1_114_111.0).contains(&n) || n.trunc() != n {
-            return Err(vm.range_error(&format!("Invalid code point {}", crate::number::to_string(n))));
+            return Err(vm.range_error(&format!(
+                "Invalid code point {}",
+                crate::number::to_string(n)
+            )));
         }
         push_code_point(&mut units, n as u32);
     }
@@ -315,7 +367,11 @@ fn lone_surrogates(units: Units<'_>) -> impl Iterator<Item = usize> + '_ {
 fn normalize(vm: &mut Vm, args: Args) -> Res<Value> {
     let id = this(vm, args)?;
     let form = args.get(vm, 0);
-    let form = if form.is_undefined() { "NFC".to_owned() } else { vm.to_text(form)? };
+    let form = if form.is_undefined() {
+        "NFC".to_owned()
+    } else {
+        vm.to_text(form)?
+    };
     let text = vm.utf8(id);
     vm.charge(text.len() / 4)?;
     let out: String = match form.as_str() {
@@ -323,7 +379,11 @@ fn normalize(vm: &mut Vm, args: Args) -> Res<Value> {
         "NFD" => text.nfd().collect(),
         "NFKC" => text.nfkc().collect(),
         "NFKD" => text.nfkd().collect(),
-        _ => return Err(vm.range_error("The normalization form should be one of NFC, NFD, NFKC, NFKD.")),
+        _ => {
+            return Err(
+                vm.range_error("The normalization form should be one of NFC, NFD, NFKC, NFKD.")
+            );
+        }
     };
     vm.new_text(Text::new(&out))
 }
@@ -344,7 +404,10 @@ fn repeat(vm: &mut Vm, args: Args) -> Res<Value> {
     let n = args.get(vm, 0);
     let n = vm.to_integer(n)?;
     if n < 0.0 || n.is_infinite() {
-        return Err(vm.range_error(&format!("Invalid count value: {}", crate::number::to_string(n))));
+        return Err(vm.range_error(&format!(
+            "Invalid count value: {}",
+            crate::number::to_string(n)
+        )));
     }
     repeated(vm, id, n)
 }
@@ -369,7 +432,11 @@ fn pad(vm: &mut Vm, args: Args, at_start: bool) -> Res<Value> {
     let (target, filler) = (args.get(vm, 0), args.get(vm, 1));
     let target = vm.to_length(target)?;
     let len = vm.heap.str_len(id);
-    let filler = if filler.is_undefined() { vm.char_str(32) } else { vm.to_str(filler)? };
+    let filler = if filler.is_undefined() {
+        vm.char_str(32)
+    } else {
+        vm.to_str(filler)?
+    };
     let unit = vm.heap.str_len(filler);
     if target <= len || unit == 0 {
         return Ok(Value::Str(id));
@@ -378,17 +445,28 @@ fn pad(vm: &mut Vm, args: Args, at_start: bool) -> Res<Value> {
         return Err(vm.range_error("Invalid string length"));
     }
     let fill = target - len;
-    let Value::Str(padding) = repeated(vm, filler, fill.div_ceil(unit) as f64)? else { return Ok(Value::Str(id)) };
-    let Value::Str(padding) = part(vm, padding, 0, fill)? else { return Ok(Value::Str(id)) };
-    let out = if at_start { vm.concat(padding, id)? } else { vm.concat(id, padding)? };
+    let Value::Str(padding) = repeated(vm, filler, fill.div_ceil(unit) as f64)? else {
+        return Ok(Value::Str(id));
+    };
+    let Value::Str(padding) = part(vm, padding, 0, fill)? else {
+        return Ok(Value::Str(id));
+    };
+    let out = if at_start {
+        vm.concat(padding, id)?
+    } else {
+        vm.concat(id, padding)?
+    };
     Ok(Value::Str(out))
 }
 
 fn split(vm: &mut Vm, args: Args) -> Res<Value> {
     let id = this(vm, args)?;
     let (separator, limit) = (args.get(vm, 0), args.get(vm, 1));
-    let limit =
-        if limit.is_undefined() { u32::MAX } else { crate::number::to_int32(vm.to_number(limit)?) as u32 } as usize;
+    let limit = if limit.is_undefined() {
+        u32::MAX
+    } else {
+        crate::number::to_int32(vm.to_number(limit)?) as u32
+    } as usize;
     if let Value::Obj(regexp) = separator
         && let Kind::RegExp(_) = vm.heap.kind(regexp)
     {
@@ -446,7 +524,11 @@ fn replace(vm: &mut Vm, args: Args, all: bool) -> Res<Value> {
     let pattern = vm.to_str(pattern)?;
     vm.heap.flatten(pattern);
     let function = vm.is_callable(replacement);
-    let template = if function { None } else { Some(vm.to_str(replacement)?) };
+    let template = if function {
+        None
+    } else {
+        Some(vm.to_str(replacement)?)
+    };
     let width = vm.heap.str_len(pattern);
     let len = vm.heap.str_len(id);
     let mut out: Vec<u16> = Vec::new();
@@ -456,8 +538,11 @@ fn replace(vm: &mut Vm, args: Args, all: bool) -> Res<Value> {
         vm.heap.flat(id).slice(last, at).push_to(&mut out);
         match template {
             None => {
-                let result =
-                    vm.call(replacement, Value::Undefined, &[Value::Str(pattern), Value::Num(at as f64), Value::Str(id)])?;
+                let result = vm.call(
+                    replacement,
+                    Value::Undefined,
+                    &[Value::Str(pattern), Value::Num(at as f64), Value::Str(id)],
+                )?;
                 let text = vm.to_replacement(result)?;
                 vm.heap.units(text).push_to(&mut out);
                 vm.heap.flatten(id);

@@ -45,7 +45,9 @@ pub(super) fn install(b: &mut Builder) {
                 };
                 let text = key.as_symbol().and_then(|n| vm.atoms.describe(n));
                 match text {
-                    Some(text) if vm.atoms.registered(text.units()) == Some(key) => vm.new_text(text),
+                    Some(text) if vm.atoms.registered(text.units()) == Some(key) => {
+                        vm.new_text(text)
+                    }
                     _ => Ok(Value::Undefined),
                 }
             }),
@@ -74,8 +76,15 @@ pub(super) fn install(b: &mut Builder) {
         },
         None,
     );
-    let to_primitive = b.native("[Symbol.toPrimitive]", 1, |vm, a| this(vm, a).map(Value::Sym));
-    b.define(proto, crate::atoms::SYM_TO_PRIMITIVE, Value::Lazy(to_primitive), Attrs(Attrs::CONFIGURABLE));
+    let to_primitive = b.native("[Symbol.toPrimitive]", 1, |vm, a| {
+        this(vm, a).map(Value::Sym)
+    });
+    b.define(
+        proto,
+        crate::atoms::SYM_TO_PRIMITIVE,
+        Value::Lazy(to_primitive),
+        Attrs(Attrs::CONFIGURABLE),
+    );
     b.tag(proto, "Symbol");
 }
 

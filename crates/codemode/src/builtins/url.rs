@@ -22,7 +22,9 @@ pub(super) fn install(b: &mut Builder) {
     b.methods(
         i::URL,
         &[
-            ("canParse", 1, |vm, a| Ok(Value::Bool(parse(vm, a)?.is_some()))),
+            ("canParse", 1, |vm, a| {
+                Ok(Value::Bool(parse(vm, a)?.is_some()))
+            }),
             ("parse", 1, |vm, a| match parse(vm, a)? {
                 Some(url) => make(vm, url),
                 None => Ok(Value::Null),
@@ -71,16 +73,23 @@ pub(super) fn install(b: &mut Builder) {
         Some(|vm, a| {
             let value = a.get(vm, 0);
             let value = vm.to_text(value)?;
-            let Ok(url) = Url::parse(&value) else { return Err(vm.type_error("Invalid URL")) };
+            let Ok(url) = Url::parse(&value) else {
+                return Err(vm.type_error("Invalid URL"));
+            };
             url_of(vm, a)?.url = url;
             refresh_params(vm, a)?;
             Ok(Value::Undefined)
         }),
     );
-    b.getter(proto, "origin", |vm, a| {
-        let text = url::quirks::origin(&url_of(vm, a)?.url);
-        vm.new_text(Text::new(&text))
-    }, None);
+    b.getter(
+        proto,
+        "origin",
+        |vm, a| {
+            let text = url::quirks::origin(&url_of(vm, a)?.url);
+            vm.new_text(Text::new(&text))
+        },
+        None,
+    );
     b.getter(proto, "searchParams", search_params, None);
     let text: crate::realm::NativeFn = |vm, a| {
         let text = url_of(vm, a)?.url.as_str().to_owned();
@@ -104,11 +113,16 @@ fn params(b: &mut Builder) {
             ("delete", 1, |vm, a| {
                 let name = text_arg(vm, a, 0)?;
                 let value = optional_text(vm, a, 1)?;
-                change(vm, a, |list| list.retain(|(n, v)| *n != name || value.as_ref().is_some_and(|w| w != v)))
+                change(vm, a, |list| {
+                    list.retain(|(n, v)| *n != name || value.as_ref().is_some_and(|w| w != v))
+                })
             }),
             ("get", 1, |vm, a| {
                 let name = text_arg(vm, a, 0)?;
-                let found = list_of(vm, a)?.iter().find(|(n, _)| *n == name).map(|(_, v)| v.clone());
+                let found = list_of(vm, a)?
+                    .iter()
+                    .find(|(n, _)| *n == name)
+                    .map(|(_, v)| v.clone());
                 match found {
                     Some(value) => vm.new_text(Text::new(&value)),
                     None => Ok(Value::Null),
@@ -116,8 +130,11 @@ fn params(b: &mut Builder) {
             }),
             ("getAll", 1, |vm, a| {
                 let name = text_arg(vm, a, 0)?;
-                let found: Vec<String> =
-                    list_of(vm, a)?.iter().filter(|(n, _)| *n == name).map(|(_, v)| v.clone()).collect();
+                let found: Vec<String> = list_of(vm, a)?
+                    .iter()
+                    .filter(|(n, _)| *n == name)
+                    .map(|(_, v)| v.clone())
+                    .collect();
                 let items = found.iter().map(|v| vm.str(v)).collect();
                 Ok(vm.array(items))
             }),
@@ -125,7 +142,9 @@ fn params(b: &mut Builder) {
                 let name = text_arg(vm, a, 0)?;
                 let value = optional_text(vm, a, 1)?;
                 let list = list_of(vm, a)?;
-                Ok(Value::Bool(list.iter().any(|(n, v)| *n == name && value.as_ref().is_none_or(|w| w == v))))
+                Ok(Value::Bool(list.iter().any(|(n, v)| {
+                    *n == name && value.as_ref().is_none_or(|w| w == v)
+                })))
             }),
             ("set", 2, |vm, a| {
                 let (name, value) = (text_arg(vm, a, 0)?, text_arg(vm, a, 1)?);
@@ -144,7 +163,9 @@ fn params(b: &mut Builder) {
                 })
             }),
             ("sort", 0, |vm, a| {
-                change(vm, a, |list| list.sort_by(|(x, _), (y, _)| x.encode_utf16().cmp(y.encode_utf16())))
+                change(vm, a, |list| {
+                    list.sort_by(|(x, _), (y, _)| x.encode_utf16().cmp(y.encode_utf16()))
+                })
             }),
             ("forEach", 1, |vm, a| {
                 let (f, this) = (a.get(vm, 0), a.get(vm, 1));
@@ -169,7 +190,12 @@ fn params(b: &mut Builder) {
         })
     });
     b.alias(proto, SYM_ITERATOR, entries);
-    b.getter(proto, "size", |vm, a| Ok(Value::Num(list_of(vm, a)?.len() as f64)), None);
+    b.getter(
+        proto,
+        "size",
+        |vm, a| Ok(Value::Num(list_of(vm, a)?.len() as f64)),
+        None,
+    );
     b.tag(proto, "URLSearchParams");
 }
 
@@ -183,7 +209,11 @@ pub(super) fn text_arg(vm: &mut Vm, args: Args, index: usize) -> Res<String> {
 
 fn optional_text(vm: &mut Vm, args: Args, index: usize) -> Res<Option<String>> {
     let value = args.get(vm, index);
-    if value.is_undefined() { Ok(None) } else { vm.to_text(value).map(Some) }
+    if value.is_undefined() {
+        Ok(None)
+    } else {
+        vm.to_text(value).map(Some)
+    }
 }
 
 fn parse(vm: &mut Vm, args: Args) -> Res<Option<Url>> {
@@ -191,7 +221,9 @@ fn parse(vm: &mut Vm, args: Args) -> Res<Option<Url>> {
     let text = vm.to_text(text)?;
     vm.charge(text.len() / 8)?;
     match optional_text(vm, args, 1)? {
-        Some(base) => Ok(Url::parse(&base).ok().and_then(|base| base.join(&text).ok())),
+        Some(base) => Ok(Url::parse(&base)
+            .ok()
+            .and_then(|base| base.join(&text).ok())),
         None => Ok(Url::parse(&text).ok()),
     }
 }
@@ -225,7 +257,9 @@ fn refresh_params(vm: &mut Vm, args: Args) -> Res<()> {
 }
 
 fn query_list(url: &Url) -> Vec<(String, String)> {
-    url.query_pairs().map(|(n, v)| (n.into_owned(), v.into_owned())).collect()
+    url.query_pairs()
+        .map(|(n, v)| (n.into_owned(), v.into_owned()))
+        .collect()
 }
 
 fn search_params(vm: &mut Vm, args: Args) -> Res<Value> {
@@ -234,7 +268,10 @@ fn search_params(vm: &mut Vm, args: Args) -> Res<Value> {
         return Ok(Value::Obj(params));
     }
     let list = query_list(&data.url);
-    let kind = Kind::Params(Box::new(ParamsData { list, owner: args.this.as_obj() }));
+    let kind = Kind::Params(Box::new(ParamsData {
+        list,
+        owner: args.this.as_obj(),
+    }));
     let id = vm.heap.alloc(Some(i::PARAMS_PROTO), kind);
     url_of(vm, args)?.params = Some(id);
     Ok(Value::Obj(id))
@@ -242,7 +279,9 @@ fn search_params(vm: &mut Vm, args: Args) -> Res<Value> {
 
 /// The `application/x-www-form-urlencoded` form.
 pub(super) fn serialize(list: &[(String, String)]) -> String {
-    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(list).finish()
+    url::form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(list)
+        .finish()
 }
 
 fn params_id(vm: &mut Vm, args: Args) -> Res<ObjId> {
@@ -263,7 +302,9 @@ fn list_of(vm: &mut Vm, args: Args) -> Res<&Vec<(String, String)>> {
 /// Changes the list and writes it back to the URL that it belongs to.
 fn change(vm: &mut Vm, args: Args, f: impl FnOnce(&mut Vec<(String, String)>)) -> Res<Value> {
     let id = params_id(vm, args)?;
-    let Kind::Params(data) = vm.heap.kind_mut(id) else { return Ok(Value::Undefined) };
+    let Kind::Params(data) = vm.heap.kind_mut(id) else {
+        return Ok(Value::Undefined);
+    };
     f(&mut data.list);
     let (text, owner) = (serialize(&data.list), data.owner);
     vm.charge(text.len() / 8)?;
@@ -299,7 +340,9 @@ pub(super) fn pairs_from(vm: &mut Vm, source: Value) -> Res<Vec<(String, String)
         })?;
         return Ok(list);
     }
-    let Some(id) = source.as_obj() else { return Ok(list) };
+    let Some(id) = source.as_obj() else {
+        return Ok(list);
+    };
     for key in vm.enumerable_keys(id) {
         let value = vm.get(source, key)?;
         list.push((vm.key_text(key), vm.to_text(value)?));
@@ -319,7 +362,9 @@ fn construct_params(vm: &mut Vm, args: Args) -> Res<Value> {
         other => {
             let text = vm.to_text(other)?;
             let text = text.strip_prefix('?').unwrap_or(&text);
-            url::form_urlencoded::parse(text.as_bytes()).map(|(n, v)| (n.into_owned(), v.into_owned())).collect()
+            url::form_urlencoded::parse(text.as_bytes())
+                .map(|(n, v)| (n.into_owned(), v.into_owned()))
+                .collect()
         }
     };
     let kind = Kind::Params(Box::new(ParamsData { list, owner: None }));

@@ -6,8 +6,8 @@ use crate::op::{Fault, Op, Reg};
 use crate::text::Text;
 use crate::value::Key;
 use oxc_ast::ast::{
-    self, AssignmentTarget, AssignmentTargetMaybeDefault, AssignmentTargetProperty, BindingPattern, Expression,
-    PropertyKey, SimpleAssignmentTarget,
+    self, AssignmentTarget, AssignmentTargetMaybeDefault, AssignmentTargetProperty, BindingPattern,
+    Expression, PropertyKey, SimpleAssignmentTarget,
 };
 use oxc_span::GetSpan;
 use oxc_syntax::operator::{AssignmentOperator, BinaryOperator, UpdateOperator};
@@ -49,7 +49,10 @@ impl<'a> Compiler<'a> {
             self.emit(Op::Move { dst, src: held });
             return;
         }
-        let operator = a.operator.to_binary_operator().unwrap_or(BinaryOperator::Addition);
+        let operator = a
+            .operator
+            .to_binary_operator()
+            .unwrap_or(BinaryOperator::Addition);
         if let Slot::Name(ident) = &slot
             && let Some(local) = self.local_register(ident)
             && !self.is_fixed(ident)
@@ -66,7 +69,10 @@ impl<'a> Compiler<'a> {
             let from = if quiet && self.keeps_locals(&a.right) {
                 local
             } else {
-                self.emit(Op::Move { dst: left, src: local });
+                self.emit(Op::Move {
+                    dst: left,
+                    src: local,
+                });
                 left
             };
             self.compound(operator, local, from, &a.right);
@@ -84,9 +90,13 @@ impl<'a> Compiler<'a> {
 
     fn keeps_locals(&self, e: &Expression<'a>) -> bool {
         match strip(e) {
-            Expression::Identifier(_) | Expression::NumericLiteral(_) | Expression::StringLiteral(_) => true,
+            Expression::Identifier(_)
+            | Expression::NumericLiteral(_)
+            | Expression::StringLiteral(_) => true,
             Expression::StaticMemberExpression(m) => self.keeps_locals(&m.object),
-            Expression::BinaryExpression(b) => self.keeps_locals(&b.left) && self.keeps_locals(&b.right),
+            Expression::BinaryExpression(b) => {
+                self.keeps_locals(&b.left) && self.keeps_locals(&b.right)
+            }
             _ => false,
         }
     }
@@ -114,9 +124,15 @@ impl<'a> Compiler<'a> {
 
     fn is_fixed(&self, ident: &ast::IdentifierReference<'a>) -> bool {
         use oxc_syntax::symbol::SymbolFlags;
-        ident.reference_id.get().and_then(|id| self.scoping.get_reference(id).symbol_id()).is_some_and(|s| {
-            self.scoping.symbol_flags(s).intersects(SymbolFlags::ConstVariable | SymbolFlags::FunctionExpression)
-        })
+        ident
+            .reference_id
+            .get()
+            .and_then(|id| self.scoping.get_reference(id).symbol_id())
+            .is_some_and(|s| {
+                self.scoping
+                    .symbol_flags(s)
+                    .intersects(SymbolFlags::ConstVariable | SymbolFlags::FunctionExpression)
+            })
     }
 
     fn plain_assignment(&mut self, a: &'a ast::AssignmentExpression<'a>, dst: Reg) {
@@ -130,7 +146,10 @@ impl<'a> Compiler<'a> {
                 } else {
                     let held = self.temp();
                     self.named_expr_to(&a.right, held, name);
-                    self.emit(Op::Move { dst: local, src: held });
+                    self.emit(Op::Move {
+                        dst: local,
+                        src: held,
+                    });
                 }
                 if dst != local {
                     self.emit(Op::Move { dst, src: local });
@@ -254,7 +273,10 @@ impl<'a> Compiler<'a> {
             Slot::Prop { obj, key } => {
                 if let Some(index) = key.as_index() {
                     let key = self.temp();
-                    self.emit(Op::LoadInt { dst: key, value: index as i32 });
+                    self.emit(Op::LoadInt {
+                        dst: key,
+                        value: index as i32,
+                    });
                     self.emit(Op::SetElem { obj, key, src });
                     return;
                 }
@@ -302,7 +324,10 @@ impl<'a> Compiler<'a> {
         }
         self.emit(step(u.operator, new, old));
         self.write_slot(&slot, new);
-        self.emit(Op::Move { dst, src: if u.prefix { new } else { old } });
+        self.emit(Op::Move {
+            dst,
+            src: if u.prefix { new } else { old },
+        });
     }
 
     /// Assigns the value of a register to any target.
@@ -342,7 +367,12 @@ impl<'a> Compiler<'a> {
         Some(self.slot(simple))
     }
 
-    fn finish_target(&mut self, target: &'a AssignmentTarget<'a>, slot: Option<&Slot<'a, 'a>>, value: Reg) {
+    fn finish_target(
+        &mut self,
+        target: &'a AssignmentTarget<'a>,
+        slot: Option<&Slot<'a, 'a>>,
+        value: Reg,
+    ) {
         match slot {
             Some(slot) => self.write_slot(slot, value),
             None => self.assign_target(target, value),
@@ -378,7 +408,11 @@ impl<'a> Compiler<'a> {
     fn assign_object(&mut self, o: &'a ast::ObjectAssignmentTarget<'a>, src: Reg) {
         self.emit(Op::RequireObject { src });
         let keep = o.rest.is_some();
-        let block = if keep { self.temps(1 + o.properties.len() as u32) } else { 0 };
+        let block = if keep {
+            self.temps(1 + o.properties.len() as u32)
+        } else {
+            0
+        };
         for (at, property) in o.properties.iter().enumerate() {
             let mark = self.mark();
             let key_reg = keep.then(|| block + 1 + at as Reg);
@@ -398,7 +432,9 @@ impl<'a> Compiler<'a> {
                 AssignmentTargetProperty::AssignmentTargetPropertyProperty(p) => {
                     let fixed = self.pattern_key(&p.name, p.computed, key_reg);
                     let (target, init) = match &p.binding {
-                        AssignmentTargetMaybeDefault::AssignmentTargetWithDefault(d) => (Some(&d.binding), Some(&d.init)),
+                        AssignmentTargetMaybeDefault::AssignmentTargetWithDefault(d) => {
+                            (Some(&d.binding), Some(&d.init))
+                        }
                         other => (other.as_assignment_target(), None),
                     };
                     let Some(target) = target else { continue };
@@ -415,13 +451,22 @@ impl<'a> Compiler<'a> {
         }
         if let Some(rest) = &o.rest {
             let slot = self.early_slot(&rest.target);
-            self.emit(Op::RestProps { dst: block, src, count: o.properties.len() as u16 });
+            self.emit(Op::RestProps {
+                dst: block,
+                src,
+                count: o.properties.len() as u16,
+            });
             self.finish_target(&rest.target, slot.as_ref(), block);
         }
     }
 
     /// Evaluates a pattern's key; a known name stays a name.
-    fn pattern_key(&mut self, name: &'a PropertyKey<'a>, computed: bool, keep: Option<Reg>) -> Result<Key, Reg> {
+    fn pattern_key(
+        &mut self,
+        name: &'a PropertyKey<'a>,
+        computed: bool,
+        keep: Option<Reg>,
+    ) -> Result<Key, Reg> {
         if let Some(text) = static_name(name, computed) {
             if let Some(reg) = keep {
                 self.load_str(reg, text.clone());
@@ -448,7 +493,12 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    pub(super) fn default_value(&mut self, value: Reg, init: &'a Expression<'a>, name: Option<&str>) {
+    pub(super) fn default_value(
+        &mut self,
+        value: Reg,
+        init: &'a Expression<'a>,
+        name: Option<&str>,
+    ) {
         let skip = self.emit(Op::JumpNotUndefined { src: value, to: 0 });
         match name {
             Some(name) => {
@@ -463,7 +513,10 @@ impl<'a> Compiler<'a> {
     fn open_pattern(&mut self, src: Reg) -> Reg {
         let iter = self.temps(3);
         self.emit(Op::GetIterator { dst: iter, src });
-        self.f().enclosing.push(Enclosing::Iterator { iter, is_async: false });
+        self.f().enclosing.push(Enclosing::Iterator {
+            iter,
+            is_async: false,
+        });
         iter
     }
 
@@ -510,17 +563,29 @@ impl<'a> Compiler<'a> {
             BindingPattern::ObjectPattern(o) => {
                 self.emit(Op::RequireObject { src });
                 let keep = o.rest.is_some();
-                let block = if keep { self.temps(1 + o.properties.len() as u32) } else { 0 };
+                let block = if keep {
+                    self.temps(1 + o.properties.len() as u32)
+                } else {
+                    0
+                };
                 for (at, property) in o.properties.iter().enumerate() {
                     let mark = self.mark();
-                    let key = self.pattern_key(&property.key, property.computed, keep.then(|| block + 1 + at as Reg));
+                    let key = self.pattern_key(
+                        &property.key,
+                        property.computed,
+                        keep.then(|| block + 1 + at as Reg),
+                    );
                     let value = self.temp();
                     self.pattern_get(value, src, key);
                     self.bind_pattern(&property.value, value);
                     self.release(mark);
                 }
                 if let Some(rest) = &o.rest {
-                    self.emit(Op::RestProps { dst: block, src, count: o.properties.len() as u16 });
+                    self.emit(Op::RestProps {
+                        dst: block,
+                        src,
+                        count: o.properties.len() as u16,
+                    });
                     self.bind_pattern(&rest.argument, block);
                 }
             }

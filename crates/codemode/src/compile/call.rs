@@ -6,7 +6,9 @@ use super::expression::strip;
 use crate::op::{FuncKind, Op, Reg};
 use crate::text::Text;
 use crate::value::Key;
-use oxc_ast::ast::{self, Argument, Expression, MemberExpression, ObjectPropertyKind, PropertyKind};
+use oxc_ast::ast::{
+    self, Argument, Expression, MemberExpression, ObjectPropertyKind, PropertyKind,
+};
 use oxc_span::GetSpan;
 
 impl<'a> Compiler<'a> {
@@ -14,14 +16,21 @@ impl<'a> Compiler<'a> {
         if let Some(index) = key.as_index() {
             let mark = self.mark();
             let key = self.temp();
-            self.emit(Op::LoadInt { dst: key, value: index as i32 });
+            self.emit(Op::LoadInt {
+                dst: key,
+                value: index as i32,
+            });
             self.emit(Op::GetElem { dst, obj, key });
             self.release(mark);
             return;
         }
         let is_length = key == self.key("length");
         let site = self.site(key);
-        self.emit(if is_length { Op::GetLength { dst, obj, site } } else { Op::GetProp { dst, obj, site } });
+        self.emit(if is_length {
+            Op::GetLength { dst, obj, site }
+        } else {
+            Op::GetProp { dst, obj, site }
+        });
     }
 
     pub(super) fn member(&mut self, e: &'a Expression<'a>, dst: Reg) {
@@ -57,7 +66,8 @@ impl<'a> Compiler<'a> {
                         self.optional_exit(obj);
                     }
                     if let Expression::StringLiteral(s) = strip(&m.expression) {
-                        let key = self.prop_key(super::literal_text(s.value.as_str(), s.lone_surrogates));
+                        let key =
+                            self.prop_key(super::literal_text(s.value.as_str(), s.lone_surrogates));
                         self.get_prop(dst, obj, key);
                     } else {
                         let key = self.expr(&m.expression);
@@ -123,7 +133,11 @@ impl<'a> Compiler<'a> {
                 }
                 let key = self.prop_key(Text::new(m.property.name.as_str()));
                 let site = self.site(key);
-                self.emit(Op::GetMethod { dst: start, obj, site });
+                self.emit(Op::GetMethod {
+                    dst: start,
+                    obj,
+                    site,
+                });
             }
             MemberExpression::ComputedMemberExpression(m) => {
                 if let Expression::Super(_) = m.object {
@@ -136,7 +150,11 @@ impl<'a> Compiler<'a> {
                     self.optional_exit(obj);
                 }
                 let key = self.expr(&m.expression);
-                self.emit(Op::GetElemMethod { dst: start, obj, key });
+                self.emit(Op::GetElemMethod {
+                    dst: start,
+                    obj,
+                    key,
+                });
             }
             MemberExpression::PrivateFieldExpression(m) => {
                 let obj = self.temp();
@@ -145,8 +163,15 @@ impl<'a> Compiler<'a> {
                     self.optional_exit(obj);
                 }
                 let name = self.private_name(m.field.name.as_str());
-                self.emit(Op::GetPrivate { dst: start, obj, name });
-                self.emit(Op::Move { dst: start + 1, src: obj });
+                self.emit(Op::GetPrivate {
+                    dst: start,
+                    obj,
+                    name,
+                });
+                self.emit(Op::Move {
+                    dst: start + 1,
+                    src: obj,
+                });
             }
         }
     }
@@ -157,8 +182,15 @@ impl<'a> Compiler<'a> {
         if let Expression::Super(_) = c.callee {
             self.super_call(&c.arguments, dst);
         } else {
-            let plain = c.arguments.iter().all(|a| !matches!(a, Argument::SpreadElement(_)));
-            let start = self.temps(if plain { 2 + c.arguments.len() as u32 } else { 3 });
+            let plain = c
+                .arguments
+                .iter()
+                .all(|a| !matches!(a, Argument::SpreadElement(_)));
+            let start = self.temps(if plain {
+                2 + c.arguments.len() as u32
+            } else {
+                3
+            });
             self.callee(&c.callee, start);
             if c.optional {
                 self.optional_exit(start);
@@ -166,7 +198,11 @@ impl<'a> Compiler<'a> {
             if plain {
                 self.plain_arguments(&c.arguments, start + 2);
                 self.at(c.callee.span());
-                let at = self.emit(Op::Call { dst, start, argc: c.arguments.len() as u16 });
+                let at = self.emit(Op::Call {
+                    dst,
+                    start,
+                    argc: c.arguments.len() as u16,
+                });
                 self.name_callee(at, c.callee.span());
             } else {
                 self.spread_arguments(&c.arguments, start + 2);
@@ -194,7 +230,10 @@ impl<'a> Compiler<'a> {
     }
 
     fn spread_arguments(&mut self, arguments: &'a [Argument<'a>], arr: Reg) {
-        self.emit(Op::NewArray { dst: arr, capacity: arguments.len() as u32 });
+        self.emit(Op::NewArray {
+            dst: arr,
+            capacity: arguments.len() as u32,
+        });
         for argument in arguments {
             let mark = self.mark();
             match argument {
@@ -216,13 +255,23 @@ impl<'a> Compiler<'a> {
 
     fn super_call(&mut self, arguments: &'a [Argument<'a>], dst: Reg) {
         if self.f().kind != FuncKind::DerivedConstructor {
-            self.unsupported("Super", "call super() directly in the constructor, not in an arrow function");
+            self.unsupported(
+                "Super",
+                "call super() directly in the constructor, not in an arrow function",
+            );
             return;
         }
-        if arguments.iter().all(|a| !matches!(a, Argument::SpreadElement(_))) {
+        if arguments
+            .iter()
+            .all(|a| !matches!(a, Argument::SpreadElement(_)))
+        {
             let start = self.temps(2 + arguments.len() as u32);
             self.plain_arguments(arguments, start + 2);
-            self.emit(Op::SuperCall { dst, start, argc: arguments.len() as u16 });
+            self.emit(Op::SuperCall {
+                dst,
+                start,
+                argc: arguments.len() as u16,
+            });
         } else {
             let start = self.temps(3);
             self.spread_arguments(arguments, start + 2);
@@ -233,14 +282,25 @@ impl<'a> Compiler<'a> {
     pub(super) fn new_expression(&mut self, n: &'a ast::NewExpression<'a>, dst: Reg) {
         let mark = self.mark();
         let old = self.at(n.span);
-        let plain = n.arguments.iter().all(|a| !matches!(a, Argument::SpreadElement(_)));
-        let start = self.temps(if plain { 2 + n.arguments.len() as u32 } else { 3 });
+        let plain = n
+            .arguments
+            .iter()
+            .all(|a| !matches!(a, Argument::SpreadElement(_)));
+        let start = self.temps(if plain {
+            2 + n.arguments.len() as u32
+        } else {
+            3
+        });
         self.expr_to(&n.callee, start);
         self.emit(Op::LoadUndefined { dst: start + 1 });
         if plain {
             self.plain_arguments(&n.arguments, start + 2);
             self.at(n.span);
-            let at = self.emit(Op::New { dst, start, argc: n.arguments.len() as u16 });
+            let at = self.emit(Op::New {
+                dst,
+                start,
+                argc: n.arguments.len() as u16,
+            });
             self.name_callee(at, n.callee.span());
         } else {
             self.spread_arguments(&n.arguments, start + 2);
@@ -272,7 +332,9 @@ impl<'a> Compiler<'a> {
         let fixed = static_name(&p.key, p.computed);
         let is_function = matches!(
             strip(&p.value),
-            Expression::FunctionExpression(_) | Expression::ArrowFunctionExpression(_) | Expression::ClassExpression(_)
+            Expression::FunctionExpression(_)
+                | Expression::ArrowFunctionExpression(_)
+                | Expression::ClassExpression(_)
         );
         if p.kind == PropertyKind::Init
             && !p.method
@@ -297,26 +359,51 @@ impl<'a> Compiler<'a> {
         match (p.kind, strip(&p.value)) {
             (PropertyKind::Init, Expression::FunctionExpression(f)) if p.method => {
                 self.method_function(f, src);
-                self.emit(Op::SetHome { func: src, home: obj });
-                self.emit(Op::SetName { func: src, key, prefix: 0 });
+                self.emit(Op::SetHome {
+                    func: src,
+                    home: obj,
+                });
+                self.emit(Op::SetName {
+                    func: src,
+                    key,
+                    prefix: 0,
+                });
                 self.emit(Op::DefElem { obj, key, src });
             }
             (PropertyKind::Get, Expression::FunctionExpression(f)) => {
                 self.method_function(f, src);
-                self.emit(Op::SetHome { func: src, home: obj });
-                self.emit(Op::SetName { func: src, key, prefix: 1 });
+                self.emit(Op::SetHome {
+                    func: src,
+                    home: obj,
+                });
+                self.emit(Op::SetName {
+                    func: src,
+                    key,
+                    prefix: 1,
+                });
                 self.emit(Op::DefGetter { obj, key, src });
             }
             (PropertyKind::Set, Expression::FunctionExpression(f)) => {
                 self.method_function(f, src);
-                self.emit(Op::SetHome { func: src, home: obj });
-                self.emit(Op::SetName { func: src, key, prefix: 2 });
+                self.emit(Op::SetHome {
+                    func: src,
+                    home: obj,
+                });
+                self.emit(Op::SetName {
+                    func: src,
+                    key,
+                    prefix: 2,
+                });
                 self.emit(Op::DefSetter { obj, key, src });
             }
             _ => {
                 self.expr_to(&p.value, src);
                 if is_function {
-                    self.emit(Op::SetName { func: src, key, prefix: 3 });
+                    self.emit(Op::SetName {
+                        func: src,
+                        key,
+                        prefix: 3,
+                    });
                 }
                 self.emit(Op::DefElem { obj, key, src });
             }
@@ -324,7 +411,12 @@ impl<'a> Compiler<'a> {
     }
 
     /// Evaluates a property's name into a register, as a property key.
-    pub(super) fn property_key(&mut self, key: &'a ast::PropertyKey<'a>, fixed: Option<Text>, dst: Reg) {
+    pub(super) fn property_key(
+        &mut self,
+        key: &'a ast::PropertyKey<'a>,
+        fixed: Option<Text>,
+        dst: Reg,
+    ) {
         match fixed {
             Some(text) => self.load_str(dst, text),
             None => {

@@ -11,8 +11,16 @@ use oxc_ast::ast::{self, ClassElement, MethodDefinitionKind, PropertyKey};
 
 /// A field of an instance or of the class: where its key is kept and what it starts with.
 enum Member<'a> {
-    Field { key: FieldKey, value: Option<&'a ast::Expression<'a>>, span: oxc_span::Span },
-    PrivateMethod { name: String, kind: MethodDefinitionKind, held: u32 },
+    Field {
+        key: FieldKey,
+        value: Option<&'a ast::Expression<'a>>,
+        span: oxc_span::Span,
+    },
+    PrivateMethod {
+        name: String,
+        kind: MethodDefinitionKind,
+        held: u32,
+    },
     Block(&'a ast::StaticBlock<'a>),
 }
 
@@ -38,7 +46,11 @@ impl<'a> Compiler<'a> {
 
     /// A register that holds the symbol of a private name.
     pub(super) fn private_name(&mut self, name: &str) -> Reg {
-        let found = self.privates.iter().rev().find_map(|map| map.get(name).copied());
+        let found = self
+            .privates
+            .iter()
+            .rev()
+            .find_map(|map| map.get(name).copied());
         let dst = self.temp();
         match found {
             Some(var) => self.read_var(Var::Private(var), dst),
@@ -85,8 +97,14 @@ impl<'a> Compiler<'a> {
             let func = self.initialiser(instance);
             let reg = self.temp();
             self.emit(Op::Closure { dst: reg, func });
-            self.emit(Op::SetHome { func: reg, home: block + 1 });
-            self.emit(Op::SetFields { class: block, func: reg });
+            self.emit(Op::SetHome {
+                func: reg,
+                home: block + 1,
+            });
+            self.emit(Op::SetFields {
+                class: block,
+                func: reg,
+            });
         }
         if let Some(symbol) = inner {
             self.initialise_symbol(symbol, block);
@@ -100,10 +118,20 @@ impl<'a> Compiler<'a> {
             let func = self.initialiser(statics);
             let start = self.temps(2);
             self.emit(Op::Closure { dst: start, func });
-            self.emit(Op::SetHome { func: start, home: block });
-            self.emit(Op::Move { dst: start + 1, src: block });
+            self.emit(Op::SetHome {
+                func: start,
+                home: block,
+            });
+            self.emit(Op::Move {
+                dst: start + 1,
+                src: block,
+            });
             let ignored = self.temp();
-            self.emit(Op::Call { dst: ignored, start, argc: 0 });
+            self.emit(Op::Call {
+                dst: ignored,
+                start,
+                argc: 0,
+            });
         }
         self.emit(Op::Move { dst, src: block });
         self.privates.pop();
@@ -132,7 +160,10 @@ impl<'a> Compiler<'a> {
             let mark = self.mark();
             let src = self.temp();
             let key = self.key(&format!("#{name}"));
-            self.emit(Op::NewPrivateName { dst: src, name: key });
+            self.emit(Op::NewPrivateName {
+                dst: src,
+                name: key,
+            });
             self.emit(Op::SetCell { cell, src });
             self.release(mark);
             if let Some(map) = self.privates.last_mut() {
@@ -143,7 +174,11 @@ impl<'a> Compiler<'a> {
 
     fn constructor(&mut self, class: &'a ast::Class<'a>, name: Key) -> u32 {
         let derived = class.heritage.is_some();
-        let kind = if derived { FuncKind::DerivedConstructor } else { FuncKind::ClassConstructor };
+        let kind = if derived {
+            FuncKind::DerivedConstructor
+        } else {
+            FuncKind::ClassConstructor
+        };
         let written = class.body.body.iter().find_map(|element| match element {
             ClassElement::MethodDefinition(m)
                 if m.kind == MethodDefinitionKind::Constructor && m.value.body.is_some() =>
@@ -158,7 +193,10 @@ impl<'a> Compiler<'a> {
             if derived {
                 self.f().needs_args = true;
                 let start = self.temps(3);
-                self.emit(Op::RestArgs { dst: start + 2, from: 0 });
+                self.emit(Op::RestArgs {
+                    dst: start + 2,
+                    from: 0,
+                });
                 self.emit(Op::SuperSpread { dst: start, start });
             }
             self.emit(Op::ReturnUndefined);
@@ -180,7 +218,11 @@ impl<'a> Compiler<'a> {
     }
 
     /// Defines the methods and collects what runs later: on each instance, and once on the class.
-    fn members(&mut self, class: &'a ast::Class<'a>, block: Reg) -> (Vec<Member<'a>>, Vec<Member<'a>>) {
+    fn members(
+        &mut self,
+        class: &'a ast::Class<'a>,
+        block: Reg,
+    ) -> (Vec<Member<'a>>, Vec<Member<'a>>) {
         let (mut methods, mut fields, mut statics) = (Vec::new(), Vec::new(), Vec::new());
         for element in &class.body.body {
             match element {
@@ -198,12 +240,22 @@ impl<'a> Compiler<'a> {
                     }
                 }
                 ClassElement::PropertyDefinition(p) => {
-                    if p.declare || p.r#type == ast::PropertyDefinitionType::TSAbstractPropertyDefinition {
+                    if p.declare
+                        || p.r#type == ast::PropertyDefinitionType::TSAbstractPropertyDefinition
+                    {
                         continue;
                     }
                     let key = self.field_key(&p.key, p.computed);
-                    let member = Member::Field { key, value: p.value.as_ref(), span: p.span };
-                    if p.r#static { statics.push(member) } else { fields.push(member) }
+                    let member = Member::Field {
+                        key,
+                        value: p.value.as_ref(),
+                        span: p.span,
+                    };
+                    if p.r#static {
+                        statics.push(member)
+                    } else {
+                        fields.push(member)
+                    }
                 }
                 ClassElement::StaticBlock(b) => statics.push(Member::Block(b)),
                 ClassElement::AccessorProperty(_) => {
@@ -232,7 +284,11 @@ impl<'a> Compiler<'a> {
         FieldKey::Computed(var)
     }
 
-    fn method_definition(&mut self, m: &'a ast::MethodDefinition<'a>, home: Reg) -> Option<Member<'a>> {
+    fn method_definition(
+        &mut self,
+        m: &'a ast::MethodDefinition<'a>,
+        home: Reg,
+    ) -> Option<Member<'a>> {
         if let PropertyKey::PrivateIdentifier(ident) = &m.key {
             let (held, cell) = self.hidden_variable();
             let mark = self.mark();
@@ -241,10 +297,18 @@ impl<'a> Compiler<'a> {
             self.method_function(&m.value, src);
             self.emit(Op::SetHome { func: src, home });
             self.load_str(key, Text::new(&format!("#{}", ident.name)));
-            self.emit(Op::SetName { func: src, key, prefix: prefix(m.kind) });
+            self.emit(Op::SetName {
+                func: src,
+                key,
+                prefix: prefix(m.kind),
+            });
             self.emit(Op::SetCell { cell, src });
             self.release(mark);
-            return Some(Member::PrivateMethod { name: ident.name.to_string(), kind: m.kind, held });
+            return Some(Member::PrivateMethod {
+                name: ident.name.to_string(),
+                kind: m.kind,
+                held,
+            });
         }
         let mark = self.mark();
         let key = self.temp();
@@ -252,11 +316,27 @@ impl<'a> Compiler<'a> {
         self.property_key(&m.key, static_name(&m.key, m.computed), key);
         self.method_function(&m.value, src);
         self.emit(Op::SetHome { func: src, home });
-        self.emit(Op::SetName { func: src, key, prefix: prefix(m.kind) });
+        self.emit(Op::SetName {
+            func: src,
+            key,
+            prefix: prefix(m.kind),
+        });
         self.emit(match m.kind {
-            MethodDefinitionKind::Get => Op::DefClassGetter { obj: home, key, src },
-            MethodDefinitionKind::Set => Op::DefClassSetter { obj: home, key, src },
-            _ => Op::DefMethod { obj: home, key, src },
+            MethodDefinitionKind::Get => Op::DefClassGetter {
+                obj: home,
+                key,
+                src,
+            },
+            MethodDefinitionKind::Set => Op::DefClassSetter {
+                obj: home,
+                key,
+                src,
+            },
+            _ => Op::DefMethod {
+                obj: home,
+                key,
+                src,
+            },
         });
         self.release(mark);
         None
@@ -266,7 +346,8 @@ impl<'a> Compiler<'a> {
     fn initialiser(&mut self, members: Vec<Member<'a>>) -> u32 {
         let index = self.reserve_function();
         let old = self.span;
-        self.fns.push(FnState::new(FuncKind::Method, false, false, None));
+        self.fns
+            .push(FnState::new(FuncKind::Method, false, false, None));
         let this = self.temp();
         self.emit(Op::LoadThis { dst: this });
         for member in members {
@@ -281,9 +362,21 @@ impl<'a> Compiler<'a> {
                     let src = self.temp();
                     self.read_var(Var::Private(held), src);
                     self.emit(match kind {
-                        MethodDefinitionKind::Get => Op::DefPrivateGetter { obj: this, name, src },
-                        MethodDefinitionKind::Set => Op::DefPrivateSetter { obj: this, name, src },
-                        _ => Op::DefPrivateMethod { obj: this, name, src },
+                        MethodDefinitionKind::Get => Op::DefPrivateGetter {
+                            obj: this,
+                            name,
+                            src,
+                        },
+                        MethodDefinitionKind::Set => Op::DefPrivateSetter {
+                            obj: this,
+                            name,
+                            src,
+                        },
+                        _ => Op::DefPrivateMethod {
+                            obj: this,
+                            name,
+                            src,
+                        },
                     });
                 }
                 Member::Block(block) => {
@@ -320,22 +413,38 @@ impl<'a> Compiler<'a> {
         match key {
             FieldKey::Private(name) => {
                 let name = self.private_name(&name);
-                self.emit(Op::DefPrivate { obj: this, name, src });
+                self.emit(Op::DefPrivate {
+                    obj: this,
+                    name,
+                    src,
+                });
             }
             FieldKey::Known(text) if crate::atoms::index_of(text.units()).is_none() => {
                 let name = self.atom(text);
                 let site = self.site(name);
-                self.emit(Op::DefField { obj: this, site, src });
+                self.emit(Op::DefField {
+                    obj: this,
+                    site,
+                    src,
+                });
             }
             FieldKey::Known(text) => {
                 let key = self.temp();
                 self.load_str(key, text);
-                self.emit(Op::DefElem { obj: this, key, src });
+                self.emit(Op::DefElem {
+                    obj: this,
+                    key,
+                    src,
+                });
             }
             FieldKey::Computed(var) => {
                 let key = self.temp();
                 self.read_var(Var::Private(var), key);
-                self.emit(Op::DefElem { obj: this, key, src });
+                self.emit(Op::DefElem {
+                    obj: this,
+                    key,
+                    src,
+                });
             }
         }
     }

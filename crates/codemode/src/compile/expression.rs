@@ -40,7 +40,10 @@ impl<'a> Compiler<'a> {
         if matches!(strip(e), Expression::Identifier(_)) && !is_quiet(later) {
             let held = self.temp();
             if held != reg + 1 || self.f().top != u32::from(held) + 1 || reg != held {
-                self.emit(Op::Move { dst: held, src: reg });
+                self.emit(Op::Move {
+                    dst: held,
+                    src: reg,
+                });
             }
             return held;
         }
@@ -49,7 +52,9 @@ impl<'a> Compiler<'a> {
 
     pub(super) fn named_expr_to(&mut self, e: &'a Expression<'a>, dst: Reg, name: Key) {
         match strip(e) {
-            Expression::FunctionExpression(f) if f.id.is_none() => self.function_expression(f, dst, Some(name)),
+            Expression::FunctionExpression(f) if f.id.is_none() => {
+                self.function_expression(f, dst, Some(name))
+            }
             Expression::ArrowFunctionExpression(f) => self.arrow(f, dst, Some(name)),
             Expression::ClassExpression(c) if c.id.is_none() => self.class(c, dst, Some(name)),
             other => self.expr_to(other, dst),
@@ -67,9 +72,14 @@ impl<'a> Compiler<'a> {
     fn expr_kind(&mut self, e: &'a Expression<'a>, dst: Reg) {
         match e {
             Expression::NumericLiteral(n) => self.load_num(dst, n.value),
-            Expression::StringLiteral(s) => self.load_str(dst, literal_text(s.value.as_str(), s.lone_surrogates)),
+            Expression::StringLiteral(s) => {
+                self.load_str(dst, literal_text(s.value.as_str(), s.lone_surrogates))
+            }
             Expression::BooleanLiteral(b) => {
-                self.emit(Op::LoadBool { dst, value: b.value });
+                self.emit(Op::LoadBool {
+                    dst,
+                    value: b.value,
+                });
             }
             Expression::NullLiteral(_) => {
                 self.emit(Op::LoadNull { dst });
@@ -147,14 +157,21 @@ impl<'a> Compiler<'a> {
             | Expression::TSNonNullExpression(_)
             | Expression::TSInstantiationExpression(_) => self.expr_to(strip(e), dst),
             Expression::ImportExpression(_) => {
-                self.unsupported("ImportExpression", "modules aren't available; use the tools and built-ins in scope");
+                self.unsupported(
+                    "ImportExpression",
+                    "modules aren't available; use the tools and built-ins in scope",
+                );
             }
-            Expression::ImportMeta(_) => self.unsupported("MetaProperty", "modules aren't available"),
+            Expression::ImportMeta(_) => {
+                self.unsupported("MetaProperty", "modules aren't available")
+            }
             Expression::Super(_) => self.unsupported("Super", "use super inside a method"),
             Expression::JSXElement(_) | Expression::JSXFragment(_) => {
                 self.unsupported("JSXElement", "build strings or plain objects instead");
             }
-            Expression::V8IntrinsicExpression(_) => self.unsupported("V8IntrinsicExpression", "remove it"),
+            Expression::V8IntrinsicExpression(_) => {
+                self.unsupported("V8IntrinsicExpression", "remove it")
+            }
         }
     }
 
@@ -177,7 +194,11 @@ impl<'a> Compiler<'a> {
                 Ok(text) => self.load_str(reg, text),
                 Err(e) => {
                     self.expr_to(e, reg);
-                    self.emit(Op::Concat { dst: reg, start: reg, count: 1 });
+                    self.emit(Op::Concat {
+                        dst: reg,
+                        start: reg,
+                        count: 1,
+                    });
                 }
             }
         }
@@ -187,13 +208,27 @@ impl<'a> Compiler<'a> {
     fn tagged_template(&mut self, t: &'a ast::TaggedTemplateExpression<'a>, dst: Reg) {
         let start = self.temps(3 + t.quasi.expressions.len() as u32);
         self.callee(&t.tag, start);
-        let mut site = TemplateSite { cooked: Vec::new(), raw: Vec::new() };
+        let mut site = TemplateSite {
+            cooked: Vec::new(),
+            raw: Vec::new(),
+        };
         for quasi in &t.quasi.quasis {
             let lone = quasi.lone_surrogates;
-            let cooked = quasi.value.cooked.as_ref().map(|c| literal_text(c.as_str(), lone));
+            let cooked = quasi
+                .value
+                .cooked
+                .as_ref()
+                .map(|c| literal_text(c.as_str(), lone));
             let cooked = cooked.map(|text| self.atom(text));
             site.cooked.push(cooked);
-            let raw = self.key(&quasi.value.raw.as_str().replace("\r\n", "\n").replace('\r', "\n"));
+            let raw = self.key(
+                &quasi
+                    .value
+                    .raw
+                    .as_str()
+                    .replace("\r\n", "\n")
+                    .replace('\r', "\n"),
+            );
             site.raw.push(raw);
         }
         self.program.templates.push(site);
@@ -202,12 +237,19 @@ impl<'a> Compiler<'a> {
         for (at, e) in t.quasi.expressions.iter().enumerate() {
             self.expr_to(e, start + 3 + at as Reg);
         }
-        self.emit(Op::Call { dst, start, argc: 1 + t.quasi.expressions.len() as u16 });
+        self.emit(Op::Call {
+            dst,
+            start,
+            argc: 1 + t.quasi.expressions.len() as u16,
+        });
     }
 
     fn array(&mut self, a: &'a ast::ArrayExpression<'a>, dst: Reg) {
         let arr = self.temp();
-        self.emit(Op::NewArray { dst: arr, capacity: a.elements.len() as u32 });
+        self.emit(Op::NewArray {
+            dst: arr,
+            capacity: a.elements.len() as u32,
+        });
         for element in &a.elements {
             let mark = self.mark();
             match element {
@@ -348,7 +390,11 @@ impl<'a> Compiler<'a> {
             _ => {}
         }
         let src = self.expr(e);
-        vec![self.emit(if when { Op::JumpTrue { src, to: 0 } } else { Op::JumpFalse { src, to: 0 } })]
+        vec![self.emit(if when {
+            Op::JumpTrue { src, to: 0 }
+        } else {
+            Op::JumpFalse { src, to: 0 }
+        })]
     }
 
     fn chain(&mut self, c: &'a ast::ChainExpression<'a>, dst: Reg) {
@@ -451,9 +497,15 @@ impl<'a> Compiler<'a> {
             self.delegate(pair, is_async);
         } else {
             if is_async {
-                self.emit(Op::Await { dst: pair, src: pair });
+                self.emit(Op::Await {
+                    dst: pair,
+                    src: pair,
+                });
             }
-            self.emit(Op::Yield { dst: pair, src: pair });
+            self.emit(Op::Yield {
+                dst: pair,
+                src: pair,
+            });
             self.resume_check(pair);
         }
         self.emit(Op::Move { dst, src: pair });
@@ -464,9 +516,19 @@ impl<'a> Compiler<'a> {
         let mark = self.mark();
         let code = self.temp();
         let test = self.temp();
-        let go_on = self.emit(Op::JumpFalse { src: pair + 1, to: 0 });
-        self.emit(Op::LoadInt { dst: code, value: 1 });
-        self.emit(Op::Same { dst: test, a: pair + 1, b: code });
+        let go_on = self.emit(Op::JumpFalse {
+            src: pair + 1,
+            to: 0,
+        });
+        self.emit(Op::LoadInt {
+            dst: code,
+            value: 1,
+        });
+        self.emit(Op::Same {
+            dst: test,
+            a: pair + 1,
+            b: code,
+        });
         let not_throw = self.emit(Op::JumpFalse { src: test, to: 0 });
         self.rethrow(pair);
         self.jump_here(not_throw);
@@ -482,37 +544,80 @@ impl<'a> Compiler<'a> {
         let result = self.temp();
         let done = self.temp();
         self.emit(if is_async {
-            Op::GetAsyncIterator { dst: iter, src: pair }
+            Op::GetAsyncIterator {
+                dst: iter,
+                src: pair,
+            }
         } else {
-            Op::GetIterator { dst: iter, src: pair }
+            Op::GetIterator {
+                dst: iter,
+                src: pair,
+            }
         });
         self.emit(Op::LoadUndefined { dst: state });
-        self.emit(Op::LoadInt { dst: state + 1, value: 0 });
+        self.emit(Op::LoadInt {
+            dst: state + 1,
+            value: 0,
+        });
         let start = self.here();
-        self.emit(Op::DelegateCall { dst: result, iter, mode: state });
-        let ended = self.emit(Op::JumpTrue { src: state + 2, to: 0 });
+        self.emit(Op::DelegateCall {
+            dst: result,
+            iter,
+            mode: state,
+        });
+        let ended = self.emit(Op::JumpTrue {
+            src: state + 2,
+            to: 0,
+        });
         if is_async {
-            self.emit(Op::Await { dst: result, src: result });
+            self.emit(Op::Await {
+                dst: result,
+                src: result,
+            });
         }
-        self.emit(Op::DelegateDone { dst: done, src: result });
+        self.emit(Op::DelegateDone {
+            dst: done,
+            src: result,
+        });
         let to_done = self.emit(Op::JumpTrue { src: done, to: 0 });
         if is_async {
             let value = self.key("value");
             let site = self.site(value);
-            self.emit(Op::GetProp { dst: result, obj: result, site });
-            self.emit(Op::Yield { dst: state, src: result });
+            self.emit(Op::GetProp {
+                dst: result,
+                obj: result,
+                site,
+            });
+            self.emit(Op::Yield {
+                dst: state,
+                src: result,
+            });
         } else {
-            self.emit(Op::YieldRaw { dst: state, src: result });
+            self.emit(Op::YieldRaw {
+                dst: state,
+                src: result,
+            });
         }
         self.jump_back(start);
         self.jump_here(to_done);
         let value = self.key("value");
         let site = self.site(value);
-        self.emit(Op::GetProp { dst: pair, obj: result, site });
+        self.emit(Op::GetProp {
+            dst: pair,
+            obj: result,
+            site,
+        });
         let code = self.temp();
         let test = self.temp();
-        self.emit(Op::LoadInt { dst: code, value: 2 });
-        self.emit(Op::Same { dst: test, a: state + 1, b: code });
+        self.emit(Op::LoadInt {
+            dst: code,
+            value: 2,
+        });
+        self.emit(Op::Same {
+            dst: test,
+            a: state + 1,
+            b: code,
+        });
         let finished = self.emit(Op::JumpFalse { src: test, to: 0 });
         self.return_value(pair);
         self.jump_here(ended);
@@ -541,7 +646,8 @@ fn small_int(e: &Expression<'_>) -> Option<i16> {
     match strip(e) {
         Expression::NumericLiteral(n) => {
             let int = n.value as i16;
-            (f64::from(int) == n.value && !(n.value == 0.0 && n.value.is_sign_negative())).then_some(int)
+            (f64::from(int) == n.value && !(n.value == 0.0 && n.value.is_sign_negative()))
+                .then_some(int)
         }
         _ => None,
     }
@@ -565,7 +671,10 @@ fn is_quiet(e: &Expression<'_>) -> bool {
         Expression::BinaryExpression(b) => is_quiet(&b.right) && is_quiet(&b.left),
         Expression::UnaryExpression(u) => is_quiet(&u.argument),
         Expression::CallExpression(c) => {
-            is_quiet(&c.callee) && c.arguments.iter().all(|a| a.as_expression().is_some_and(is_quiet))
+            is_quiet(&c.callee)
+                && c.arguments
+                    .iter()
+                    .all(|a| a.as_expression().is_some_and(is_quiet))
         }
         _ => false,
     }

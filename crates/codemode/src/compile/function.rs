@@ -3,7 +3,9 @@
 use super::{Compiler, FnState, Var};
 use crate::op::{FuncKind, Op, Reg};
 use crate::value::Key;
-use oxc_ast::ast::{self, ArrowFunctionBody, BindingPattern, Expression, FormalParameters, Statement};
+use oxc_ast::ast::{
+    self, ArrowFunctionBody, BindingPattern, Expression, FormalParameters, Statement,
+};
 use oxc_syntax::scope::ScopeId;
 use oxc_syntax::symbol::{SymbolFlags, SymbolId};
 
@@ -31,7 +33,12 @@ impl<'a> Compiler<'a> {
     pub(super) fn compile_function(&mut self, parts: &Parts<'a>) -> u32 {
         let old = self.span;
         let index = self.reserve_function();
-        self.fns.push(FnState::new(parts.kind, parts.is_async, parts.is_generator, parts.scope));
+        self.fns.push(FnState::new(
+            parts.kind,
+            parts.is_async,
+            parts.is_generator,
+            parts.scope,
+        ));
         self.prologue(parts);
         match parts.body {
             Body::Statements(list) => {
@@ -48,7 +55,9 @@ impl<'a> Compiler<'a> {
         let items = &parts.params.items;
         let length = items
             .iter()
-            .position(|p| p.initializer.is_some() || matches!(p.pattern, BindingPattern::AssignmentPattern(_)))
+            .position(|p| {
+                p.initializer.is_some() || matches!(p.pattern, BindingPattern::AssignmentPattern(_))
+            })
             .unwrap_or(items.len());
         let func = self.finish_fn(parts.name, items.len() as u16, length as u16);
         self.program.funcs[index as usize] = func;
@@ -78,7 +87,11 @@ impl<'a> Compiler<'a> {
         }
         let captured: Vec<Reg> = {
             let locals: Vec<(Var, Reg)> = self.f().locals.iter().map(|(v, r)| (*v, *r)).collect();
-            locals.into_iter().filter(|(v, _)| self.is_captured(*v)).map(|(_, r)| r).collect()
+            locals
+                .into_iter()
+                .filter(|(v, _)| self.is_captured(*v))
+                .map(|(_, r)| r)
+                .collect()
         };
         for reg in captured {
             self.emit(Op::WrapCell { reg });
@@ -131,12 +144,17 @@ impl<'a> Compiler<'a> {
             let mark = self.mark();
             let old = self.at(item.span);
             if item.accessibility.is_some() || item.readonly || item.r#override {
-                self.unsupported("TSParameterProperty", "declare the field and assign it in the constructor");
+                self.unsupported(
+                    "TSParameterProperty",
+                    "declare the field and assign it in the constructor",
+                );
             }
             match (&item.pattern, &item.initializer) {
                 (BindingPattern::BindingIdentifier(_), None) => {}
                 (BindingPattern::BindingIdentifier(ident), Some(init)) => {
-                    let Some(symbol) = ident.symbol_id.get() else { continue };
+                    let Some(symbol) = ident.symbol_id.get() else {
+                        continue;
+                    };
                     let name = Some(ident.name.as_str());
                     if self.captured[symbol.index()] {
                         let value = self.temp();
@@ -161,7 +179,10 @@ impl<'a> Compiler<'a> {
             let mark = self.mark();
             let src = self.temp();
             self.f().needs_args = true;
-            self.emit(Op::RestArgs { dst: src, from: parts.params.items.len() as u16 });
+            self.emit(Op::RestArgs {
+                dst: src,
+                from: parts.params.items.len() as u16,
+            });
             self.bind_pattern(&rest.rest.argument, src);
             self.release(mark);
         }
@@ -178,7 +199,9 @@ impl<'a> Compiler<'a> {
 
     /// A hoisted declaration: makes the function and gives it to its name.
     pub(super) fn function_declaration(&mut self, f: &'a ast::Function<'a>) {
-        let (Some(id), Some(body)) = (&f.id, &f.body) else { return };
+        let (Some(id), Some(body)) = (&f.id, &f.body) else {
+            return;
+        };
         let mark = self.mark();
         let name = self.key(id.name.as_str());
         let dst = self.temp();
@@ -200,7 +223,12 @@ impl<'a> Compiler<'a> {
     /// Control passes a declaration: it was hoisted already.
     pub(super) fn function_reached(&mut self, _f: &'a ast::Function<'a>) {}
 
-    pub(super) fn function_expression(&mut self, f: &'a ast::Function<'a>, dst: Reg, name: Option<Key>) {
+    pub(super) fn function_expression(
+        &mut self,
+        f: &'a ast::Function<'a>,
+        dst: Reg,
+        name: Option<Key>,
+    ) {
         let name = match (&f.id, name) {
             (Some(id), _) => self.key(id.name.as_str()),
             (None, Some(name)) => name,
@@ -237,7 +265,12 @@ impl<'a> Compiler<'a> {
         self.closure(&parts, dst);
     }
 
-    pub(super) fn arrow(&mut self, f: &'a ast::ArrowFunctionExpression<'a>, dst: Reg, name: Option<Key>) {
+    pub(super) fn arrow(
+        &mut self,
+        f: &'a ast::ArrowFunctionExpression<'a>,
+        dst: Reg,
+        name: Option<Key>,
+    ) {
         let name = match name {
             Some(name) => name,
             None => self.key(""),

@@ -26,14 +26,27 @@ impl<'a> Compiler<'a> {
         let value = self.temp();
         if s.r#await {
             self.emit(Op::IterCallNext { iter, dst: value });
-            self.emit(Op::Await { dst: value, src: value });
-            self.emit(Op::IterUnpack { iter, dst: value, src: value });
+            self.emit(Op::Await {
+                dst: value,
+                src: value,
+            });
+            self.emit(Op::IterUnpack {
+                iter,
+                dst: value,
+                src: value,
+            });
         } else {
             self.emit(Op::IterStep { iter, dst: value });
         }
-        let to_end = self.emit(Op::JumpTrue { src: iter + 2, to: 0 });
+        let to_end = self.emit(Op::JumpTrue {
+            src: iter + 2,
+            to: 0,
+        });
         self.span = old;
-        self.f().enclosing.push(Enclosing::Iterator { iter, is_async: s.r#await });
+        self.f().enclosing.push(Enclosing::Iterator {
+            iter,
+            is_async: s.r#await,
+        });
         let body = self.here();
         self.enter_scope(scope, &[], false);
         self.bind_left(&s.left, value);
@@ -57,12 +70,20 @@ impl<'a> Compiler<'a> {
             let result = self.temp();
             let from = self.here();
             self.emit(Op::IterCallReturn { iter, dst: result });
-            self.emit(Op::Await { dst: result, src: result });
+            self.emit(Op::Await {
+                dst: result,
+                src: result,
+            });
             let to = self.here();
             let ignored = self.temp();
             let skip = self.emit(Op::Jump { to: 0 });
             let target = self.here() as u32;
-            let handler = Handler { start: from as u32, end: to as u32, target, reg: ignored };
+            let handler = Handler {
+                start: from as u32,
+                end: to as u32,
+                target,
+                reg: ignored,
+            };
             self.f().handlers.push(handler);
             self.jump_here(skip);
         } else {
@@ -94,8 +115,14 @@ impl<'a> Compiler<'a> {
     fn bind_left(&mut self, left: &'a ForStatementLeft<'a>, value: Reg) {
         match left {
             ForStatementLeft::VariableDeclaration(d) => {
-                if matches!(d.kind, VariableDeclarationKind::Using | VariableDeclarationKind::AwaitUsing) {
-                    self.unsupported("UsingDeclaration", "release the resource in a finally block");
+                if matches!(
+                    d.kind,
+                    VariableDeclarationKind::Using | VariableDeclarationKind::AwaitUsing
+                ) {
+                    self.unsupported(
+                        "UsingDeclaration",
+                        "release the resource in a finally block",
+                    );
                     return;
                 }
                 if let Some(first) = d.declarations.first() {
@@ -117,7 +144,8 @@ impl<'a> Compiler<'a> {
         if let ForStatementLeft::VariableDeclaration(d) = &s.left {
             // Annex B: `for (var x = init in o)`.
             if let Some(first) = d.declarations.first()
-                && let (ast::BindingPattern::BindingIdentifier(ident), Some(init)) = (&first.id, &first.init)
+                && let (ast::BindingPattern::BindingIdentifier(ident), Some(init)) =
+                    (&first.id, &first.init)
             {
                 let src = self.expr(init);
                 self.initialise(ident, src);
@@ -134,7 +162,10 @@ impl<'a> Compiler<'a> {
         let start = self.here();
         let value = self.temp();
         self.emit(Op::ForInStep { iter, dst: value });
-        let to_end = self.emit(Op::JumpTrue { src: iter + 2, to: 0 });
+        let to_end = self.emit(Op::JumpTrue {
+            src: iter + 2,
+            to: 0,
+        });
         self.enter_scope(scope, &[], false);
         self.bind_left(&s.left, value);
         self.statement(&s.body);

@@ -18,7 +18,11 @@ pub(super) enum Place {
 
 /// What a reference refers to.
 pub(super) enum Target {
-    Variable { symbol: Option<SymbolId>, var: Var, checked: bool },
+    Variable {
+        symbol: Option<SymbolId>,
+        var: Var,
+        checked: bool,
+    },
     Doomed,
     Global,
 }
@@ -40,7 +44,8 @@ impl<'a> Compiler<'a> {
                 _ => scope,
             };
             self.func_scopes.push(home);
-            class_scope[scope.index()] = flags.contains(ScopeFlags::StrictMode) && !is_function_scope(flags);
+            class_scope[scope.index()] =
+                flags.contains(ScopeFlags::StrictMode) && !is_function_scope(flags);
         }
         self.captured = vec![false; scoping.symbols_len()];
         for symbol in scoping.symbol_ids() {
@@ -52,7 +57,10 @@ impl<'a> Compiler<'a> {
             });
             self.captured[symbol.index()] = captured;
         }
-        let Some(ids) = scoping.root_unresolved_references().iter().find(|(name, _)| name.as_str() == "arguments")
+        let Some(ids) = scoping
+            .root_unresolved_references()
+            .iter()
+            .find(|(name, _)| name.as_str() == "arguments")
         else {
             return;
         };
@@ -67,7 +75,9 @@ impl<'a> Compiler<'a> {
                     break;
                 }
                 through_arrow |= flags.contains(ScopeFlags::Arrow) || class_scope[scope.index()];
-                let Some(parent) = scoping.scope_parent_id(scope) else { break };
+                let Some(parent) = scoping.scope_parent_id(scope) else {
+                    break;
+                };
                 scope = parent;
             }
         }
@@ -82,7 +92,12 @@ impl<'a> Compiler<'a> {
     }
 
     /// Gives every binding of a scope its register and hoists its functions. Registers are released by the caller.
-    pub(super) fn enter_scope(&mut self, scope: Option<ScopeId>, body: &'a [Statement<'a>], in_switch: bool) {
+    pub(super) fn enter_scope(
+        &mut self,
+        scope: Option<ScopeId>,
+        body: &'a [Statement<'a>],
+        in_switch: bool,
+    ) {
         let Some(scope) = scope else { return };
         let scoping = self.scoping;
         for &symbol in scoping.get_bindings(scope).values() {
@@ -94,7 +109,10 @@ impl<'a> Compiler<'a> {
     /// Allocates a binding that isn't allocated yet.
     pub(super) fn declare(&mut self, symbol: SymbolId, in_switch: bool) {
         let flags = self.scoping.symbol_flags(symbol);
-        let value = SymbolFlags::Variable | SymbolFlags::Class | SymbolFlags::Function | SymbolFlags::CatchVariable;
+        let value = SymbolFlags::Variable
+            | SymbolFlags::Class
+            | SymbolFlags::Function
+            | SymbolFlags::CatchVariable;
         if !flags.intersects(value) || self.f().locals.contains_key(&Var::Symbol(symbol)) {
             return;
         }
@@ -153,7 +171,11 @@ impl<'a> Compiler<'a> {
     pub(super) fn place(&mut self, var: Var) -> Option<Place> {
         let level = self.fns.len() - 1;
         if let Some(&reg) = self.fns[level].locals.get(&var) {
-            return Some(if self.is_captured(var) { Place::Cell(reg) } else { Place::Register(reg) });
+            return Some(if self.is_captured(var) {
+                Place::Cell(reg)
+            } else {
+                Place::Register(reg)
+            });
         }
         self.upvalue(level, var).map(Place::Upvalue)
     }
@@ -186,12 +208,20 @@ impl<'a> Compiler<'a> {
             if checked {
                 self.holes.remove(&symbol);
             }
-            return Target::Variable { symbol: Some(symbol), var: Var::Symbol(symbol), checked };
+            return Target::Variable {
+                symbol: Some(symbol),
+                var: Var::Symbol(symbol),
+                checked,
+            };
         }
         if ident.name == "arguments"
             && let Some(scope) = self.arguments_scope()
         {
-            return Target::Variable { symbol: None, var: Var::Arguments(scope), checked: false };
+            return Target::Variable {
+                symbol: None,
+                var: Var::Arguments(scope),
+                checked: false,
+            };
         }
         Target::Global
     }
@@ -199,7 +229,10 @@ impl<'a> Compiler<'a> {
     fn has_value(&self, symbol: SymbolId) -> bool {
         let flags = self.scoping.symbol_flags(symbol);
         flags.intersects(
-            SymbolFlags::Variable | SymbolFlags::Class | SymbolFlags::Function | SymbolFlags::CatchVariable,
+            SymbolFlags::Variable
+                | SymbolFlags::Class
+                | SymbolFlags::Function
+                | SymbolFlags::CatchVariable,
         ) && !flags.contains(SymbolFlags::Ambient)
     }
 
@@ -217,7 +250,11 @@ impl<'a> Compiler<'a> {
     /// The register of a plain local that can be read where it is.
     pub(super) fn local_register(&mut self, ident: &IdentifierReference<'a>) -> Option<Reg> {
         match self.target(ident) {
-            Target::Variable { var, checked: false, .. } => match self.place(var)? {
+            Target::Variable {
+                var,
+                checked: false,
+                ..
+            } => match self.place(var)? {
                 Place::Register(reg) => Some(reg),
                 _ => None,
             },
@@ -225,7 +262,12 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    pub(super) fn read_identifier(&mut self, ident: &IdentifierReference<'a>, dst: Reg, in_typeof: bool) {
+    pub(super) fn read_identifier(
+        &mut self,
+        ident: &IdentifierReference<'a>,
+        dst: Reg,
+        in_typeof: bool,
+    ) {
         let old = self.at(ident.span);
         let name = self.key(ident.name.as_str());
         match self.target(ident) {
@@ -298,7 +340,11 @@ impl<'a> Compiler<'a> {
                 self.fault(Fault::ConstAssign(name));
                 self.release(mark);
             }
-            Target::Variable { symbol, var, checked } => {
+            Target::Variable {
+                symbol,
+                var,
+                checked,
+            } => {
                 if checked {
                     let mark = self.mark();
                     let dst = self.temp();
@@ -323,7 +369,9 @@ impl<'a> Compiler<'a> {
 
     /// Gives a declared binding its first value.
     pub(super) fn initialise(&mut self, ident: &BindingIdentifier<'a>, src: Reg) {
-        let Some(symbol) = ident.symbol_id.get() else { return };
+        let Some(symbol) = ident.symbol_id.get() else {
+            return;
+        };
         self.initialise_symbol(symbol, src);
     }
 
@@ -353,7 +401,9 @@ fn crosses(scoping: &Scoping, class_scope: &[bool], from: ScopeId, own: ScopeId)
         if class_scope[scope.index()] {
             return true;
         }
-        let Some(parent) = scoping.scope_parent_id(scope) else { return false };
+        let Some(parent) = scoping.scope_parent_id(scope) else {
+            return false;
+        };
         scope = parent;
     }
     false

@@ -57,22 +57,36 @@ impl<'a> Compiler<'a> {
             Statement::TSTypeAliasDeclaration(_)
             | Statement::TSInterfaceDeclaration(_)
             | Statement::TSGlobalDeclaration(_) => {}
-            Statement::WithStatement(_) => self.unsupported("WithStatement", "name the object at each access"),
+            Statement::WithStatement(_) => {
+                self.unsupported("WithStatement", "name the object at each access")
+            }
             Statement::TSEnumDeclaration(_) => {
-                self.unsupported("TSEnumDeclaration", "use an object literal instead of an enum");
+                self.unsupported(
+                    "TSEnumDeclaration",
+                    "use an object literal instead of an enum",
+                );
             }
             Statement::TSNamespaceDeclaration(_) | Statement::TSExternalModuleDeclaration(_) => {
-                self.unsupported("TSModuleDeclaration", "use an object literal instead of a namespace");
+                self.unsupported(
+                    "TSModuleDeclaration",
+                    "use an object literal instead of a namespace",
+                );
             }
             Statement::TSImportEqualsDeclaration(_)
             | Statement::TSExportAssignment(_)
-            | Statement::TSNamespaceExportDeclaration(_) => self.unsupported("TSImportEqualsDeclaration", MODULES),
+            | Statement::TSNamespaceExportDeclaration(_) => {
+                self.unsupported("TSImportEqualsDeclaration", MODULES)
+            }
             Statement::ImportDeclaration(_) => self.unsupported("ImportDeclaration", MODULES),
             Statement::ExportAllDeclaration(_) => self.unsupported("ExportAllDeclaration", MODULES),
-            Statement::ExportDefaultDeclaration(_) => self.unsupported("ExportDefaultDeclaration", MODULES),
+            Statement::ExportDefaultDeclaration(_) => {
+                self.unsupported("ExportDefaultDeclaration", MODULES)
+            }
             Statement::ExportDeclaration(_)
             | Statement::ExportNamedDeclaration(_)
-            | Statement::ExportFromDeclaration(_) => self.unsupported("ExportNamedDeclaration", MODULES),
+            | Statement::ExportFromDeclaration(_) => {
+                self.unsupported("ExportNamedDeclaration", MODULES)
+            }
         }
         self.span = old;
         self.release(mark);
@@ -90,7 +104,13 @@ impl<'a> Compiler<'a> {
     }
 
     pub(super) fn push_breakable(&mut self, labels: Vec<Key>, is_loop: bool, plain_break: bool) {
-        let entry = Enclosing::Breakable { labels, is_loop, plain_break, breaks: Vec::new(), continues: Vec::new() };
+        let entry = Enclosing::Breakable {
+            labels,
+            is_loop,
+            plain_break,
+            breaks: Vec::new(),
+            continues: Vec::new(),
+        };
         self.f().enclosing.push(entry);
     }
 
@@ -205,11 +225,15 @@ impl<'a> Compiler<'a> {
     }
 
     fn captured_registers(&mut self, scope: Option<ScopeId>) -> Vec<Reg> {
-        let Some(scope) = scope else { return Vec::new() };
+        let Some(scope) = scope else {
+            return Vec::new();
+        };
         let scoping = self.scoping;
         let mut list = Vec::new();
         for &symbol in scoping.get_bindings(scope).values() {
-            let lexical = scoping.symbol_flags(symbol).contains(SymbolFlags::BlockScopedVariable);
+            let lexical = scoping
+                .symbol_flags(symbol)
+                .contains(SymbolFlags::BlockScopedVariable);
             if lexical
                 && self.captured[symbol.index()]
                 && let Some(&reg) = self.f().locals.get(&Var::Symbol(symbol))
@@ -270,9 +294,11 @@ impl<'a> Compiler<'a> {
     fn break_statement(&mut self, label: Option<&ast::LabelIdentifier<'a>>) {
         let label = label.map(|l| self.key(l.name.as_str()));
         let found = self.f().enclosing.iter().rposition(|e| match e {
-            Enclosing::Breakable { labels, plain_break, .. } => {
-                label.map_or(*plain_break, |l| labels.contains(&l))
-            }
+            Enclosing::Breakable {
+                labels,
+                plain_break,
+                ..
+            } => label.map_or(*plain_break, |l| labels.contains(&l)),
             _ => false,
         });
         if let Some(at) = found {
@@ -283,7 +309,9 @@ impl<'a> Compiler<'a> {
     fn continue_statement(&mut self, label: Option<&ast::LabelIdentifier<'a>>) {
         let label = label.map(|l| self.key(l.name.as_str()));
         let found = self.f().enclosing.iter().rposition(|e| match e {
-            Enclosing::Breakable { labels, is_loop, .. } => *is_loop && label.is_none_or(|l| labels.contains(&l)),
+            Enclosing::Breakable {
+                labels, is_loop, ..
+            } => *is_loop && label.is_none_or(|l| labels.contains(&l)),
             _ => false,
         });
         if let Some(at) = found {
@@ -311,7 +339,12 @@ impl<'a> Compiler<'a> {
             self.emit(Op::Await { dst, src });
             src = dst;
         }
-        if self.f().enclosing.iter().all(|e| matches!(e, Enclosing::Breakable { .. })) {
+        if self
+            .f()
+            .enclosing
+            .iter()
+            .all(|e| matches!(e, Enclosing::Breakable { .. }))
+        {
             self.emit(Op::Return { src });
             return;
         }
@@ -345,7 +378,12 @@ impl<'a> Compiler<'a> {
                     let (iter, is_async) = (*iter, *is_async);
                     self.close_iterator(iter, is_async);
                 }
-                Enclosing::Finally { kind, value: held, exits, .. } => {
+                Enclosing::Finally {
+                    kind,
+                    value: held,
+                    exits,
+                    ..
+                } => {
                     let (kind, held) = (*kind, *held);
                     let code = match exits.iter().position(|e| *e == exit) {
                         Some(code) => code,
@@ -357,7 +395,10 @@ impl<'a> Compiler<'a> {
                     if let Some(src) = value {
                         self.emit(Op::Move { dst: held, src });
                     }
-                    self.emit(Op::LoadInt { dst: kind, value: code as i32 + 2 });
+                    self.emit(Op::LoadInt {
+                        dst: kind,
+                        value: code as i32 + 2,
+                    });
                     let jump = self.emit(Op::Jump { to: 0 });
                     if let Enclosing::Finally { entries, .. } = &mut self.f().enclosing[at] {
                         entries.push(jump);
@@ -391,8 +432,14 @@ impl<'a> Compiler<'a> {
         if d.declare {
             return;
         }
-        if matches!(d.kind, VariableDeclarationKind::Using | VariableDeclarationKind::AwaitUsing) {
-            self.unsupported("UsingDeclaration", "release the resource in a finally block");
+        if matches!(
+            d.kind,
+            VariableDeclarationKind::Using | VariableDeclarationKind::AwaitUsing
+        ) {
+            self.unsupported(
+                "UsingDeclaration",
+                "release the resource in a finally block",
+            );
             return;
         }
         for declarator in &d.declarations {
@@ -413,7 +460,9 @@ impl<'a> Compiler<'a> {
             }
             return;
         };
-        let Some(symbol) = ident.symbol_id.get() else { return };
+        let Some(symbol) = ident.symbol_id.get() else {
+            return;
+        };
         let Some(init) = &d.init else {
             if kind != VariableDeclarationKind::Var {
                 let src = self.temp();

@@ -34,7 +34,12 @@ impl<'a> Compiler<'a> {
     pub(super) fn protect(&mut self, start: usize, end: usize, reg: Reg) {
         let target = self.here() as u32;
         if start < end {
-            let handler = Handler { start: start as u32, end: end as u32, target, reg };
+            let handler = Handler {
+                start: start as u32,
+                end: end as u32,
+                target,
+                reg,
+            };
             self.f().handlers.push(handler);
         }
     }
@@ -54,18 +59,35 @@ impl<'a> Compiler<'a> {
         self.release(mark);
     }
 
-    fn try_finally(&mut self, s: &'a ast::TryStatement<'a>, finalizer: &'a ast::BlockStatement<'a>) {
+    fn try_finally(
+        &mut self,
+        s: &'a ast::TryStatement<'a>,
+        finalizer: &'a ast::BlockStatement<'a>,
+    ) {
         let kind = self.temp();
         let value = self.temp();
-        self.f().enclosing.push(Enclosing::Finally { kind, value, exits: Vec::new(), entries: Vec::new() });
+        self.f().enclosing.push(Enclosing::Finally {
+            kind,
+            value,
+            exits: Vec::new(),
+            entries: Vec::new(),
+        });
         let start = self.here();
         self.try_catch(s);
-        self.emit(Op::LoadInt { dst: kind, value: 0 });
+        self.emit(Op::LoadInt {
+            dst: kind,
+            value: 0,
+        });
         let end = self.here();
         let fall = self.emit(Op::Jump { to: 0 });
         self.protect(start, end, value);
-        self.emit(Op::LoadInt { dst: kind, value: 1 });
-        let Some(Enclosing::Finally { exits, entries, .. }) = self.f().enclosing.pop() else { return };
+        self.emit(Op::LoadInt {
+            dst: kind,
+            value: 1,
+        });
+        let Some(Enclosing::Finally { exits, entries, .. }) = self.f().enclosing.pop() else {
+            return;
+        };
         self.jump_here(fall);
         self.jumps_here(&entries);
         self.block(finalizer.scope_id.get(), &finalizer.body);
@@ -73,14 +95,28 @@ impl<'a> Compiler<'a> {
         let mark = self.mark();
         let code = self.temp();
         let test = self.temp();
-        self.emit(Op::LoadInt { dst: code, value: 1 });
-        self.emit(Op::Same { dst: test, a: kind, b: code });
+        self.emit(Op::LoadInt {
+            dst: code,
+            value: 1,
+        });
+        self.emit(Op::Same {
+            dst: test,
+            a: kind,
+            b: code,
+        });
         let skip = self.emit(Op::JumpFalse { src: test, to: 0 });
         self.rethrow(value);
         self.jump_here(skip);
         for (at, exit) in exits.into_iter().enumerate() {
-            self.emit(Op::LoadInt { dst: code, value: at as i32 + 2 });
-            self.emit(Op::Same { dst: test, a: kind, b: code });
+            self.emit(Op::LoadInt {
+                dst: code,
+                value: at as i32 + 2,
+            });
+            self.emit(Op::Same {
+                dst: test,
+                a: kind,
+                b: code,
+            });
             let skip = self.emit(Op::JumpFalse { src: test, to: 0 });
             self.leave_with(exit, Some(value));
             self.jump_here(skip);

@@ -17,7 +17,10 @@ impl CharSet {
                 _ => merged.push((a, b)),
             }
         }
-        let mut set = CharSet { ranges: merged, low: [0; 4] };
+        let mut set = CharSet {
+            ranges: merged,
+            low: [0; 4],
+        };
         for c in 0..256u32 {
             if set.search(c) {
                 set.low[(c / 64) as usize] |= 1 << (c % 64);
@@ -27,7 +30,11 @@ impl CharSet {
     }
 
     pub(crate) fn contains(&self, c: u32) -> bool {
-        if c < 256 { self.low[(c / 64) as usize] >> (c % 64) & 1 != 0 } else { self.search(c) }
+        if c < 256 {
+            self.low[(c / 64) as usize] >> (c % 64) & 1 != 0
+        } else {
+            self.search(c)
+        }
     }
 
     fn search(&self, c: u32) -> bool {
@@ -67,15 +74,23 @@ impl CharSet {
 pub(crate) fn canonicalize(c: u32, by_code_point: bool) -> u32 {
     if c < 128 {
         let byte = c as u8;
-        return u32::from(if by_code_point { byte.to_ascii_lowercase() } else { byte.to_ascii_uppercase() });
+        return u32::from(if by_code_point {
+            byte.to_ascii_lowercase()
+        } else {
+            byte.to_ascii_uppercase()
+        });
     }
-    let Some(ch) = char::from_u32(c) else { return c };
+    let Some(ch) = char::from_u32(c) else {
+        return c;
+    };
     let single = |mut it: Box<dyn Iterator<Item = char>>| match (it.next(), it.next()) {
         (Some(one), None) => Some(one as u32),
         _ => None,
     };
     if by_code_point {
-        let upper = single(Box::new(ch.to_uppercase())).and_then(char::from_u32).unwrap_or(ch);
+        let upper = single(Box::new(ch.to_uppercase()))
+            .and_then(char::from_u32)
+            .unwrap_or(ch);
         return single(Box::new(upper.to_lowercase())).unwrap_or(c);
     }
     match single(Box::new(ch.to_uppercase())) {
@@ -93,7 +108,9 @@ pub(crate) fn contains_folded(set: &CharSet, c: u32, by_code_point: bool) -> boo
     if set.contains(folded) {
         return true;
     }
-    let Some(ch) = char::from_u32(c) else { return false };
+    let Some(ch) = char::from_u32(c) else {
+        return false;
+    };
     ch.to_lowercase()
         .chain(ch.to_uppercase())
         .any(|o| canonicalize(o as u32, by_code_point) == folded && set.contains(o as u32))
@@ -130,7 +147,9 @@ pub(crate) fn dot() -> CharSet {
 /// The set of a Unicode property expression such as `Lu`, `Script=Greek` or `Emoji`.
 pub(crate) fn property(expression: &str) -> Option<CharSet> {
     use regex_syntax::hir::{Class, HirKind};
-    let valid = expression.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'=');
+    let valid = expression
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'=');
     if !valid || expression.is_empty() {
         return None;
     }
@@ -140,14 +159,24 @@ pub(crate) fn property(expression: &str) -> Option<CharSet> {
         Some(_) => return None,
         None => expression.to_owned(),
     };
-    let hir = regex_syntax::Parser::new().parse(&format!("\\p{{{expression}}}")).ok()?;
+    let hir = regex_syntax::Parser::new()
+        .parse(&format!("\\p{{{expression}}}"))
+        .ok()?;
     match hir.kind() {
-        HirKind::Class(Class::Unicode(class)) => {
-            Some(CharSet::new(class.ranges().iter().map(|r| (r.start() as u32, r.end() as u32)).collect()))
-        }
-        HirKind::Class(Class::Bytes(class)) => {
-            Some(CharSet::new(class.ranges().iter().map(|r| (u32::from(r.start()), u32::from(r.end()))).collect()))
-        }
+        HirKind::Class(Class::Unicode(class)) => Some(CharSet::new(
+            class
+                .ranges()
+                .iter()
+                .map(|r| (r.start() as u32, r.end() as u32))
+                .collect(),
+        )),
+        HirKind::Class(Class::Bytes(class)) => Some(CharSet::new(
+            class
+                .ranges()
+                .iter()
+                .map(|r| (u32::from(r.start()), u32::from(r.end())))
+                .collect(),
+        )),
         _ => None,
     }
 }

@@ -23,13 +23,31 @@ const STEPS: u32 = 4096;
 const STACK_LIMIT: usize = 4_000_000;
 
 enum Back {
-    Try { pc: u32, at: usize },
+    Try {
+        pc: u32,
+        at: usize,
+    },
     /// A greedy run: from `at` down to `least`.
-    Shrink { pc: u32, at: usize, least: usize },
+    Shrink {
+        pc: u32,
+        at: usize,
+        least: usize,
+    },
     /// A lazy run: from `at` up to `most` further characters.
-    Grow { pc: u32, set: u32, at: usize, more: u32 },
-    Group { slot: u32, old: usize },
-    Counter { slot: u32, old: usize },
+    Grow {
+        pc: u32,
+        set: u32,
+        at: usize,
+        more: u32,
+    },
+    Group {
+        slot: u32,
+        old: usize,
+    },
+    Counter {
+        slot: u32,
+        old: usize,
+    },
 }
 
 struct Matcher<'a, 'i> {
@@ -75,12 +93,20 @@ pub(crate) fn search(
         m.stack.clear();
         if m.run(0, at)?.is_some() {
             let groups = m.groups.chunks_exact(2);
-            return Ok(Some(groups.map(|g| (g[0] != NONE && g[1] != NONE).then_some((g[0], g[1]))).collect()));
+            return Ok(Some(
+                groups
+                    .map(|g| (g[0] != NONE && g[1] != NONE).then_some((g[0], g[1])))
+                    .collect(),
+            ));
         }
         if sticky {
             return Ok(None);
         }
-        at += if m.unicode && at < text.len() { text.code_point(at).1 } else { 1 };
+        at += if m.unicode && at < text.len() {
+            text.code_point(at).1
+        } else {
+            1
+        };
         m.tick()?;
     }
     Ok(None)
@@ -122,7 +148,9 @@ impl Matcher<'_, '_> {
     }
 
     fn is_word(&self, at: usize) -> bool {
-        self.text.get(at).is_some_and(|u| matches!(u, 48..=57 | 65..=90 | 95 | 97..=122))
+        self.text
+            .get(at)
+            .is_some_and(|u| matches!(u, 48..=57 | 65..=90 | 95 | 97..=122))
     }
 
     fn is_line_end(&self, at: usize) -> bool {
@@ -168,11 +196,20 @@ impl Matcher<'_, '_> {
                         continue;
                     }
                 }
-                Inst::Loop { counter, min, bounds, greedy } => {
+                Inst::Loop {
+                    counter,
+                    min,
+                    bounds,
+                    greedy,
+                } => {
                     pc = self.another_round(pc, at, (counter, min, bounds, greedy));
                     continue;
                 }
-                Inst::LoopEnd { counter, start, min } => {
+                Inst::LoopEnd {
+                    counter,
+                    start,
+                    min,
+                } => {
                     let empty = self.counters[counter as usize + 1] == at;
                     if empty && self.counters[counter as usize] > min as usize {
                         None
@@ -214,7 +251,12 @@ impl Matcher<'_, '_> {
         Ok(found)
     }
 
-    fn another_round(&mut self, pc: u32, at: usize, (counter, min, bounds, greedy): (u32, u32, u32, bool)) -> u32 {
+    fn another_round(
+        &mut self,
+        pc: u32,
+        at: usize,
+        (counter, min, bounds, greedy): (u32, u32, u32, bool),
+    ) -> u32 {
         let (max, exit) = self.regex.bounds[bounds as usize];
         let count = self.counters[counter as usize];
         if count >= max as usize && max != u32::MAX {
@@ -245,17 +287,21 @@ impl Matcher<'_, '_> {
     /// Instructions that either move the position or fail.
     fn simple(&mut self, inst: Inst, pc: u32, at: usize) -> Result<Option<usize>, MatchError> {
         Ok(match inst {
-            Inst::Char { c, back } => self.step(at, back).and_then(|(x, to)| (x == c).then_some(to)),
-            Inst::CharFolded { c, back } => {
-                self.step(at, back).and_then(|(x, to)| (canonicalize(x, self.unicode) == c).then_some(to))
-            }
+            Inst::Char { c, back } => self
+                .step(at, back)
+                .and_then(|(x, to)| (x == c).then_some(to)),
+            Inst::CharFolded { c, back } => self
+                .step(at, back)
+                .and_then(|(x, to)| (canonicalize(x, self.unicode) == c).then_some(to)),
             Inst::Set { set, back } => {
                 let set = &self.regex.sets[set as usize];
-                self.step(at, back).and_then(|(x, to)| set.contains(x).then_some(to))
+                self.step(at, back)
+                    .and_then(|(x, to)| set.contains(x).then_some(to))
             }
             Inst::SetFolded { set, back } => {
                 let set = &self.regex.sets[set as usize];
-                self.step(at, back).and_then(|(x, to)| contains_folded(set, x, self.unicode).then_some(to))
+                self.step(at, back)
+                    .and_then(|(x, to)| contains_folded(set, x, self.unicode).then_some(to))
             }
             Inst::Save(slot) => {
                 self.set_group(slot, at);
@@ -269,7 +315,9 @@ impl Matcher<'_, '_> {
                 }
                 Some(at)
             }
-            Inst::LineStart { multiline } => (at == 0 || (multiline && self.is_line_end(at - 1))).then_some(at),
+            Inst::LineStart { multiline } => {
+                (at == 0 || (multiline && self.is_line_end(at - 1))).then_some(at)
+            }
             Inst::LineEnd { multiline } => {
                 (at == self.text.len() || (multiline && self.is_line_end(at))).then_some(at)
             }
@@ -283,8 +331,17 @@ impl Matcher<'_, '_> {
                 self.set_counter(counter + 1, NONE);
                 Some(at)
             }
-            Inst::Run { set, min, max, greedy } => self.run_of(pc, at, (set, min, max, greedy))?,
-            Inst::Match | Inst::Jump(_) | Inst::Split { .. } | Inst::Look { .. } | Inst::Loop { .. } => None,
+            Inst::Run {
+                set,
+                min,
+                max,
+                greedy,
+            } => self.run_of(pc, at, (set, min, max, greedy))?,
+            Inst::Match
+            | Inst::Jump(_)
+            | Inst::Split { .. }
+            | Inst::Look { .. }
+            | Inst::Loop { .. } => None,
             Inst::LoopEnd { .. } => None,
         })
     }
@@ -318,9 +375,18 @@ impl Matcher<'_, '_> {
             least = at;
         }
         if greedy && end > least {
-            self.stack.push(Back::Shrink { pc: pc + 1, at: end, least });
+            self.stack.push(Back::Shrink {
+                pc: pc + 1,
+                at: end,
+                least,
+            });
         } else if !greedy && max > min {
-            self.stack.push(Back::Grow { pc: pc + 1, set: set_at, at: end, more: max - min });
+            self.stack.push(Back::Grow {
+                pc: pc + 1,
+                set: set_at,
+                at: end,
+                more: max - min,
+            });
         }
         Ok(Some(end))
     }
@@ -332,7 +398,11 @@ impl Matcher<'_, '_> {
             .find(|&(a, b)| a != NONE && b != NONE);
         let Some((a, b)) = found else { return Some(at) };
         let len = b - a;
-        let (from, to) = if back { (at.checked_sub(len)?, at) } else { (at, at + len) };
+        let (from, to) = if back {
+            (at.checked_sub(len)?, at)
+        } else {
+            (at, at + len)
+        };
         if to > self.text.len() {
             return None;
         }
@@ -355,7 +425,9 @@ impl Matcher<'_, '_> {
                 Back::Group { slot, old } => self.groups[slot as usize] = old,
                 Back::Counter { slot, old } => self.counters[slot as usize] = old,
                 Back::Shrink { pc, at, least } => {
-                    let Some((_, to)) = self.step(at, true) else { continue };
+                    let Some((_, to)) = self.step(at, true) else {
+                        continue;
+                    };
                     if to > least {
                         self.stack.push(Back::Shrink { pc, at: to, least });
                     }
@@ -366,7 +438,12 @@ impl Matcher<'_, '_> {
                         && self.regex.sets[set as usize].contains(x)
                     {
                         if more > 1 {
-                            self.stack.push(Back::Grow { pc, set, at: to, more: more - 1 });
+                            self.stack.push(Back::Grow {
+                                pc,
+                                set,
+                                at: to,
+                                more: more - 1,
+                            });
                         }
                         return Some((pc, to));
                     }

@@ -8,18 +8,46 @@ use crate::text::Units;
 #[derive(Debug)]
 pub(crate) enum Node {
     Empty,
-    Char { c: u32, fold: bool },
-    Set { set: CharSet, fold: bool },
+    Char {
+        c: u32,
+        fold: bool,
+    },
+    Set {
+        set: CharSet,
+        fold: bool,
+    },
     Seq(Vec<Node>),
     Alt(Vec<Node>),
-    Group { node: Box<Node>, capture: Option<usize> },
-    BackRef { groups: Vec<usize>, fold: bool },
-    Look { node: Box<Node>, ahead: bool, negative: bool },
-    LineStart { multiline: bool },
-    LineEnd { multiline: bool },
-    WordEdge { negative: bool },
+    Group {
+        node: Box<Node>,
+        capture: Option<usize>,
+    },
+    BackRef {
+        groups: Vec<usize>,
+        fold: bool,
+    },
+    Look {
+        node: Box<Node>,
+        ahead: bool,
+        negative: bool,
+    },
+    LineStart {
+        multiline: bool,
+    },
+    LineEnd {
+        multiline: bool,
+    },
+    WordEdge {
+        negative: bool,
+    },
     /// `captures` are the groups inside, which each round resets.
-    Repeat { node: Box<Node>, min: u32, max: u32, greedy: bool, captures: (usize, usize) },
+    Repeat {
+        node: Box<Node>,
+        min: u32,
+        max: u32,
+        greedy: bool,
+        captures: (usize, usize),
+    },
 }
 
 pub(crate) struct Parsed {
@@ -61,7 +89,11 @@ pub(crate) fn parse(text: Units<'_>, flags: Flags) -> Parse<Parsed> {
         at: 0,
         unicode: flags.by_code_point(),
         sets: flags.unicode_sets,
-        modes: Modes { fold: flags.ignore_case, multiline: flags.multiline, dot_all: flags.dot_all },
+        modes: Modes {
+            fold: flags.ignore_case,
+            multiline: flags.multiline,
+            dot_all: flags.dot_all,
+        },
         groups: 1,
         total_groups,
         names: Vec::new(),
@@ -72,7 +104,12 @@ pub(crate) fn parse(text: Units<'_>, flags: Flags) -> Parse<Parsed> {
     let mut seen = Vec::new();
     let mut node = parser.disjunction(&mut seen)?;
     if parser.at < text.len() {
-        return Err(if parser.peek() == Some(')') { "Unmatched ')'" } else { "Unexpected character" }.to_owned());
+        return Err(if parser.peek() == Some(')') {
+            "Unmatched ')'"
+        } else {
+            "Unexpected character"
+        }
+        .to_owned());
     }
     for name in &parser.named_refs {
         if !parser.names.iter().any(|(n, _)| n == name) {
@@ -81,7 +118,11 @@ pub(crate) fn parse(text: Units<'_>, flags: Flags) -> Parse<Parsed> {
     }
     let (names, refs) = (parser.names, parser.named_refs);
     resolve(&mut node, &names, &refs);
-    Ok(Parsed { node, groups: parser.groups, names })
+    Ok(Parsed {
+        node,
+        groups: parser.groups,
+        names,
+    })
 }
 
 /// Fills in the groups of named references, which were parsed as numbers beyond every group.
@@ -94,7 +135,9 @@ fn resolve(node: &mut Node, names: &[(String, Vec<usize>)], refs: &[String]) {
             }
         }
         Node::Seq(list) | Node::Alt(list) => list.iter_mut().for_each(|n| resolve(n, names, refs)),
-        Node::Group { node, .. } | Node::Look { node, .. } | Node::Repeat { node, .. } => resolve(node, names, refs),
+        Node::Group { node, .. } | Node::Look { node, .. } | Node::Repeat { node, .. } => {
+            resolve(node, names, refs)
+        }
         _ => {}
     }
 }
@@ -112,7 +155,9 @@ fn count_groups(text: Units<'_>) -> (usize, bool) {
             0x28 if !class => {
                 if text.get(at + 1) != Some(0x3F) {
                     count += 1;
-                } else if text.get(at + 2) == Some(0x3C) && !matches!(text.get(at + 3), Some(0x3D | 0x21)) {
+                } else if text.get(at + 2) == Some(0x3C)
+                    && !matches!(text.get(at + 3), Some(0x3D | 0x21))
+                {
                     count += 1;
                     named = true;
                 }
@@ -126,11 +171,15 @@ fn count_groups(text: Units<'_>) -> (usize, bool) {
 
 impl Parser<'_> {
     fn peek(&self) -> Option<char> {
-        self.text.get(self.at).map(|u| char::from_u32(u32::from(u)).unwrap_or('\u{FFFD}'))
+        self.text
+            .get(self.at)
+            .map(|u| char::from_u32(u32::from(u)).unwrap_or('\u{FFFD}'))
     }
 
     fn peek_at(&self, ahead: usize) -> Option<char> {
-        self.text.get(self.at + ahead).map(|u| char::from_u32(u32::from(u)).unwrap_or('\u{FFFD}'))
+        self.text
+            .get(self.at + ahead)
+            .map(|u| char::from_u32(u32::from(u)).unwrap_or('\u{FFFD}'))
     }
 
     fn eat(&mut self, c: char) -> bool {
@@ -182,7 +231,11 @@ impl Parser<'_> {
         union.dedup();
         *seen = union;
         self.depth -= 1;
-        let only = if alternatives.len() == 1 { alternatives.pop() } else { None };
+        let only = if alternatives.len() == 1 {
+            alternatives.pop()
+        } else {
+            None
+        };
         Ok(only.unwrap_or(Node::Alt(alternatives)))
     }
 
@@ -206,16 +259,37 @@ impl Parser<'_> {
         let modes = self.modes;
         let c = self.next()?;
         let node = match char::from_u32(c).unwrap_or('\u{FFFD}') {
-            '^' => return Ok((Node::LineStart { multiline: modes.multiline }, false)),
-            '$' => return Ok((Node::LineEnd { multiline: modes.multiline }, false)),
+            '^' => {
+                return Ok((
+                    Node::LineStart {
+                        multiline: modes.multiline,
+                    },
+                    false,
+                ));
+            }
+            '$' => {
+                return Ok((
+                    Node::LineEnd {
+                        multiline: modes.multiline,
+                    },
+                    false,
+                ));
+            }
             '.' => {
-                let set = if modes.dot_all { CharSet::new(vec![(0, 0x10_FFFF)]) } else { charset::dot() };
+                let set = if modes.dot_all {
+                    CharSet::new(vec![(0, 0x10_FFFF)])
+                } else {
+                    charset::dot()
+                };
                 Node::Set { set, fold: false }
             }
             '(' => return self.group(seen),
             '[' => {
                 let set = self.class()?;
-                Node::Set { set, fold: modes.fold }
+                Node::Set {
+                    set,
+                    fold: modes.fold,
+                }
             }
             '\\' => return self.atom_escape(),
             '*' | '+' | '?' => return Err("Nothing to repeat".to_owned()),
@@ -226,21 +300,38 @@ impl Parser<'_> {
                     return Err("Nothing to repeat".to_owned());
                 }
                 self.at += 1;
-                Node::Char { c, fold: modes.fold }
+                Node::Char {
+                    c,
+                    fold: modes.fold,
+                }
             }
             ']' | '}' if self.unicode => return Err("Lone quantifier brackets".to_owned()),
-            _ => Node::Char { c, fold: modes.fold },
+            _ => Node::Char {
+                c,
+                fold: modes.fold,
+            },
         };
         Ok((node, true))
     }
 
     fn group(&mut self, seen: &mut Vec<String>) -> Parse<(Node, bool)> {
-        for (open, ahead, negative) in [("?=", true, false), ("?!", true, true), ("?<=", false, false), ("?<!", false, true)]
-        {
+        for (open, ahead, negative) in [
+            ("?=", true, false),
+            ("?!", true, true),
+            ("?<=", false, false),
+            ("?<!", false, true),
+        ] {
             if self.eat_all(open) {
                 let node = Box::new(self.disjunction(seen)?);
                 self.close()?;
-                return Ok((Node::Look { node, ahead, negative }, ahead && !self.unicode));
+                return Ok((
+                    Node::Look {
+                        node,
+                        ahead,
+                        negative,
+                    },
+                    ahead && !self.unicode,
+                ));
             }
         }
         if self.eat_all("?<") {
@@ -262,7 +353,13 @@ impl Parser<'_> {
             let node = Box::new(self.disjunction(seen)?);
             self.modes = saved;
             self.close()?;
-            return Ok((Node::Group { node, capture: None }, true));
+            return Ok((
+                Node::Group {
+                    node,
+                    capture: None,
+                },
+                true,
+            ));
         }
         self.capture(seen)
     }
@@ -272,11 +369,21 @@ impl Parser<'_> {
         self.groups += 1;
         let node = Box::new(self.disjunction(seen)?);
         self.close()?;
-        Ok((Node::Group { node, capture: Some(number) }, true))
+        Ok((
+            Node::Group {
+                node,
+                capture: Some(number),
+            },
+            true,
+        ))
     }
 
     fn close(&mut self) -> Parse<()> {
-        if self.eat(')') { Ok(()) } else { Err("Unterminated group".to_owned()) }
+        if self.eat(')') {
+            Ok(())
+        } else {
+            Err("Unterminated group".to_owned())
+        }
     }
 
     /// `?:` or `?ims-ims:`.
@@ -284,7 +391,9 @@ impl Parser<'_> {
         let mut value = true;
         let mut used = Vec::new();
         loop {
-            let Some(c) = self.peek() else { return Err("Invalid group".to_owned()) };
+            let Some(c) = self.peek() else {
+                return Err("Invalid group".to_owned());
+            };
             self.at += 1;
             match c {
                 ':' => return Ok(()),
@@ -320,13 +429,20 @@ impl Parser<'_> {
                 c = self.unicode_escape(true).ok_or("Invalid Unicode escape")?;
             }
             let ch = char::from_u32(c).ok_or("Invalid capture group name")?;
-            let ok = ch == '$' || ch == '_' || ch.is_alphabetic() || (!name.is_empty() && ch.is_alphanumeric());
+            let ok = ch == '$'
+                || ch == '_'
+                || ch.is_alphabetic()
+                || (!name.is_empty() && ch.is_alphanumeric());
             if !ok {
                 return Err("Invalid capture group name".to_owned());
             }
             name.push(ch);
         }
-        if name.is_empty() { Err("Invalid capture group name".to_owned()) } else { Ok(name) }
+        if name.is_empty() {
+            Err("Invalid capture group name".to_owned())
+        } else {
+            Ok(name)
+        }
     }
 
     /// `{n}`, `{n,}` or `{n,m}`; restores the position when it isn't one.
@@ -388,7 +504,13 @@ impl Parser<'_> {
             return Err("Nothing to repeat".to_owned());
         }
         let greedy = !self.eat('?');
-        Ok(Node::Repeat { node: Box::new(node), min, max, greedy, captures: (first, self.groups) })
+        Ok(Node::Repeat {
+            node: Box::new(node),
+            min,
+            max,
+            greedy,
+            captures: (first, self.groups),
+        })
     }
 
     fn atom_escape(&mut self) -> Parse<(Node, bool)> {
@@ -406,7 +528,13 @@ impl Parser<'_> {
                 let start = self.at;
                 let number = self.decimal().unwrap_or(0) as usize;
                 if number < self.total_groups {
-                    return Ok((Node::BackRef { groups: vec![number], fold }, true));
+                    return Ok((
+                        Node::BackRef {
+                            groups: vec![number],
+                            fold,
+                        },
+                        true,
+                    ));
                 }
                 if self.unicode {
                     return Err("Invalid escape".to_owned());
@@ -421,7 +549,13 @@ impl Parser<'_> {
                 let name = self.group_name()?;
                 self.named_refs.push(name);
                 let number = NAMED + self.named_refs.len() - 1;
-                return Ok((Node::BackRef { groups: vec![number], fold }, true));
+                return Ok((
+                    Node::BackRef {
+                        groups: vec![number],
+                        fold,
+                    },
+                    true,
+                ));
             }
             _ => {}
         }
@@ -434,7 +568,9 @@ impl Parser<'_> {
 
     /// `\d`, `\w`, `\s`, `\p{..}` and their complements.
     fn class_escape(&mut self) -> Parse<Option<CharSet>> {
-        let Some(c) = self.peek() else { return Ok(None) };
+        let Some(c) = self.peek() else {
+            return Ok(None);
+        };
         let set = match c {
             'd' => charset::digits(),
             'D' => charset::digits().negate(),
@@ -482,7 +618,9 @@ impl Parser<'_> {
                     self.at += 1;
                     letter as u32 % 32
                 }
-                Some(other) if in_class && !self.unicode && (other.is_ascii_digit() || other == '_') => {
+                Some(other)
+                    if in_class && !self.unicode && (other.is_ascii_digit() || other == '_') =>
+                {
                     self.at += 1;
                     other as u32 % 32
                 }
@@ -505,7 +643,9 @@ impl Parser<'_> {
                 None => c,
             },
             _ if self.unicode => {
-                if "^$\\.*+?()[]{}|/".contains(ch) || (self.sets && in_class && "&-!#%,:;<=>@`~".contains(ch)) {
+                if "^$\\.*+?()[]{}|/".contains(ch)
+                    || (self.sets && in_class && "&-!#%,:;<=>@`~".contains(ch))
+                {
                     c
                 } else {
                     return Err("Invalid escape".to_owned());
@@ -558,7 +698,11 @@ impl Parser<'_> {
             return None;
         }
         let first = self.hex(4)?;
-        if code_points && (0xD800..0xDC00).contains(&first) && self.peek() == Some('\\') && self.peek_at(1) == Some('u') {
+        if code_points
+            && (0xD800..0xDC00).contains(&first)
+            && self.peek() == Some('\\')
+            && self.peek_at(1) == Some('u')
+        {
             let saved = self.at;
             self.at += 2;
             if let Some(second @ 0xDC00..=0xDFFF) = self.hex(4) {
@@ -575,10 +719,18 @@ impl Parser<'_> {
             return Err("Pattern nests too deeply".to_owned());
         }
         let negative = self.eat('^');
-        let set = if self.sets { self.class_set()? } else { self.class_ranges()? };
+        let set = if self.sets {
+            self.class_set()?
+        } else {
+            self.class_ranges()?
+        };
         self.depth -= 1;
         // Without regard to case, a negated class excludes every form of its members.
-        let set = if negative && self.modes.fold { fold_closure(&set, self.unicode) } else { set };
+        let set = if negative && self.modes.fold {
+            fold_closure(&set, self.unicode)
+        } else {
+            set
+        };
         Ok(if negative { set.negate() } else { set })
     }
 
@@ -596,7 +748,9 @@ impl Parser<'_> {
                 self.at += 1;
                 let high = self.class_atom()?;
                 match (low, high) {
-                    (Ok(a), Ok(b)) if a > b => return Err("Range out of order in character class".to_owned()),
+                    (Ok(a), Ok(b)) if a > b => {
+                        return Err("Range out of order in character class".to_owned());
+                    }
                     (Ok(a), Ok(b)) => ranges.push((a, b)),
                     _ if self.unicode => return Err("Invalid character class".to_owned()),
                     (low, high) => {
@@ -683,7 +837,9 @@ impl Parser<'_> {
             match self.class_atom()? {
                 Ok(0x7D) => return Ok(CharSet::new(ranges)),
                 Ok(0x7C) => length = 0,
-                Ok(_) if length == 1 => return Err("strings in a character class aren't supported".to_owned()),
+                Ok(_) if length == 1 => {
+                    return Err("strings in a character class aren't supported".to_owned());
+                }
                 Ok(c) => {
                     length += 1;
                     ranges.push((c, c));

@@ -8,28 +8,75 @@ use super::{Flags, Regex};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Inst {
     Match,
-    Char { c: u32, back: bool },
-    CharFolded { c: u32, back: bool },
-    Set { set: u32, back: bool },
-    SetFolded { set: u32, back: bool },
+    Char {
+        c: u32,
+        back: bool,
+    },
+    CharFolded {
+        c: u32,
+        back: bool,
+    },
+    Set {
+        set: u32,
+        back: bool,
+    },
+    SetFolded {
+        set: u32,
+        back: bool,
+    },
     Jump(u32),
     /// Tries the first way, then the second.
-    Split { first: u32, second: u32 },
+    Split {
+        first: u32,
+        second: u32,
+    },
     Save(u32),
-    ResetGroups { from: u32, to: u32 },
-    LineStart { multiline: bool },
-    LineEnd { multiline: bool },
-    WordEdge { negative: bool },
-    BackRef { list: u32, fold: bool, back: bool },
-    Look { negative: bool, end: u32 },
+    ResetGroups {
+        from: u32,
+        to: u32,
+    },
+    LineStart {
+        multiline: bool,
+    },
+    LineEnd {
+        multiline: bool,
+    },
+    WordEdge {
+        negative: bool,
+    },
+    BackRef {
+        list: u32,
+        fold: bool,
+        back: bool,
+    },
+    Look {
+        negative: bool,
+        end: u32,
+    },
     /// A counted loop begins.
-    LoopStart { counter: u32 },
+    LoopStart {
+        counter: u32,
+    },
     /// Another round or out, by the counter.
-    Loop { counter: u32, min: u32, bounds: u32, greedy: bool },
+    Loop {
+        counter: u32,
+        min: u32,
+        bounds: u32,
+        greedy: bool,
+    },
     /// A round that matched nothing ends the attempt.
-    LoopEnd { counter: u32, start: u32, min: u32 },
+    LoopEnd {
+        counter: u32,
+        start: u32,
+        min: u32,
+    },
     /// A run of one set, given back one by one.
-    Run { set: u32, min: u32, max: u32, greedy: bool },
+    Run {
+        set: u32,
+        min: u32,
+        max: u32,
+        greedy: bool,
+    },
 }
 
 /// Instructions beyond this make the pattern too large.
@@ -85,13 +132,23 @@ impl Builder {
             }
             Node::Set { set, fold } => {
                 let set = self.set(set);
-                self.code.push(if *fold { Inst::SetFolded { set, back } } else { Inst::Set { set, back } });
+                self.code.push(if *fold {
+                    Inst::SetFolded { set, back }
+                } else {
+                    Inst::Set { set, back }
+                });
             }
             Node::Seq(list) if back => list.iter().rev().try_for_each(|n| self.node(n, back))?,
             Node::Seq(list) => list.iter().try_for_each(|n| self.node(n, back))?,
             Node::Alt(list) => self.alternatives(list, back)?,
-            Node::Group { node, capture: None } => self.node(node, back)?,
-            Node::Group { node, capture: Some(number) } => {
+            Node::Group {
+                node,
+                capture: None,
+            } => self.node(node, back)?,
+            Node::Group {
+                node,
+                capture: Some(number),
+            } => {
                 let (open, close) = (2 * *number as u32, 2 * *number as u32 + 1);
                 self.code.push(Inst::Save(if back { close } else { open }));
                 self.node(node, back)?;
@@ -99,19 +156,42 @@ impl Builder {
             }
             Node::BackRef { groups, fold } => {
                 self.lists.push(groups.clone());
-                self.code.push(Inst::BackRef { list: self.lists.len() as u32 - 1, fold: *fold, back });
+                self.code.push(Inst::BackRef {
+                    list: self.lists.len() as u32 - 1,
+                    fold: *fold,
+                    back,
+                });
             }
-            Node::Look { node, ahead, negative } => {
+            Node::Look {
+                node,
+                ahead,
+                negative,
+            } => {
                 let at = self.code.len();
                 self.code.push(Inst::Match);
                 self.node(node, !ahead)?;
                 self.code.push(Inst::Match);
-                self.code[at] = Inst::Look { negative: *negative, end: self.code.len() as u32 };
+                self.code[at] = Inst::Look {
+                    negative: *negative,
+                    end: self.code.len() as u32,
+                };
             }
-            Node::LineStart { multiline } => self.code.push(Inst::LineStart { multiline: *multiline }),
-            Node::LineEnd { multiline } => self.code.push(Inst::LineEnd { multiline: *multiline }),
-            Node::WordEdge { negative } => self.code.push(Inst::WordEdge { negative: *negative }),
-            Node::Repeat { node, min, max, greedy, captures } => {
+            Node::LineStart { multiline } => self.code.push(Inst::LineStart {
+                multiline: *multiline,
+            }),
+            Node::LineEnd { multiline } => self.code.push(Inst::LineEnd {
+                multiline: *multiline,
+            }),
+            Node::WordEdge { negative } => self.code.push(Inst::WordEdge {
+                negative: *negative,
+            }),
+            Node::Repeat {
+                node,
+                min,
+                max,
+                greedy,
+                captures,
+            } => {
                 self.repeat(node, (*min, *max), *greedy, *captures, back)?;
             }
         }
@@ -135,7 +215,10 @@ impl Builder {
             self.node(node, back)?;
             ends.push(self.code.len());
             self.code.push(Inst::Match);
-            self.code[split] = Inst::Split { first: split as u32 + 1, second: self.code.len() as u32 };
+            self.code[split] = Inst::Split {
+                first: split as u32 + 1,
+                second: self.code.len() as u32,
+            };
         }
         for end in ends {
             self.code[end] = Inst::Jump(self.code.len() as u32);
@@ -161,7 +244,12 @@ impl Builder {
         };
         if let (Some(set), false) = (&single, back) {
             let set = self.set(set);
-            self.code.push(Inst::Run { set, min, max, greedy });
+            self.code.push(Inst::Run {
+                set,
+                min,
+                max,
+                greedy,
+            });
             return Ok(());
         }
         let counter = self.counters;
@@ -170,12 +258,24 @@ impl Builder {
         let head = self.code.len();
         self.code.push(Inst::Match);
         if captures.0 < captures.1 {
-            self.code.push(Inst::ResetGroups { from: captures.0 as u32, to: captures.1 as u32 });
+            self.code.push(Inst::ResetGroups {
+                from: captures.0 as u32,
+                to: captures.1 as u32,
+            });
         }
         self.node(node, back)?;
-        self.code.push(Inst::LoopEnd { counter, start: head as u32, min });
+        self.code.push(Inst::LoopEnd {
+            counter,
+            start: head as u32,
+            min,
+        });
         self.bounds.push((max, self.code.len() as u32));
-        self.code[head] = Inst::Loop { counter, min, bounds: self.bounds.len() as u32 - 1, greedy };
+        self.code[head] = Inst::Loop {
+            counter,
+            min,
+            bounds: self.bounds.len() as u32 - 1,
+            greedy,
+        };
         Ok(())
     }
 }

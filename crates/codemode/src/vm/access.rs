@@ -64,9 +64,15 @@ impl Vm {
     }
 
     fn nullish_read(&mut self, target: Value, key: Key) -> crate::value::Abrupt {
-        let what = if matches!(target, Value::Null) { "null" } else { "undefined" };
+        let what = if matches!(target, Value::Null) {
+            "null"
+        } else {
+            "undefined"
+        };
         let key = self.key_text(key);
-        self.type_error(&format!("Cannot read properties of {what} (reading '{key}')."))
+        self.type_error(&format!(
+            "Cannot read properties of {what} (reading '{key}')."
+        ))
     }
 
     /// Reads through the prototype chain, running a getter with `receiver`.
@@ -111,7 +117,9 @@ impl Vm {
         }
         let id = match self.realm.natives[number as usize].object {
             Some(id) => id,
-            None => self.heap.alloc(Some(intrinsic::FUNCTION_PROTO), Kind::Native(number)),
+            None => self
+                .heap
+                .alloc(Some(intrinsic::FUNCTION_PROTO), Kind::Native(number)),
         };
         self.native_objects.insert(number, id);
         id
@@ -127,7 +135,13 @@ impl Vm {
 
     /// An own property, exotic ones included.
     pub(crate) fn get_own(&mut self, id: ObjId, key: Key) -> Option<Own> {
-        let plain = |value| Some(Own { value, attrs: Attrs::DATA, slot: None });
+        let plain = |value| {
+            Some(Own {
+                value,
+                attrs: Attrs::DATA,
+                slot: None,
+            })
+        };
         match &self.heap.obj(id).kind {
             Kind::Ordinary => {}
             Kind::Array(items) => {
@@ -135,35 +149,57 @@ impl Vm {
                 if let Some(index) = key.as_index() {
                     return match items.get(index as usize) {
                         None | Some(Value::Hole) => None,
-                        Some(&value) => Some(Own { value, attrs: element_attrs(flags), slot: None }),
+                        Some(&value) => Some(Own {
+                            value,
+                            attrs: element_attrs(flags),
+                            slot: None,
+                        }),
                     };
                 }
                 if key == name::LENGTH {
                     let writable = flags & (FIXED_LENGTH | FROZEN_ELEMENTS) == 0;
                     let attrs = Attrs(if writable { Attrs::WRITABLE } else { 0 });
-                    return Some(Own { value: Value::Num(items.len() as f64), attrs, slot: None });
+                    return Some(Own {
+                        value: Value::Num(items.len() as f64),
+                        attrs,
+                        slot: None,
+                    });
                 }
             }
             Kind::Boxed(Value::Str(text)) => {
                 let text = *text;
                 if key == name::LENGTH {
                     let value = Value::Num(self.heap.str_len(text) as f64);
-                    return Some(Own { value, attrs: Attrs(0), slot: None });
+                    return Some(Own {
+                        value,
+                        attrs: Attrs(0),
+                        slot: None,
+                    });
                 }
                 if let Some(index) = key.as_index()
                     && let Some(unit) = self.heap.units(text).get(index as usize)
                 {
                     let value = Value::Str(self.char_str(unit));
-                    return Some(Own { value, attrs: Attrs(Attrs::ENUMERABLE), slot: None });
+                    return Some(Own {
+                        value,
+                        attrs: Attrs(Attrs::ENUMERABLE),
+                        slot: None,
+                    });
                 }
             }
             Kind::Bytes(bytes) => {
                 if let Some(index) = key.as_index() {
-                    return bytes.get(index as usize).and_then(|&b| plain(Value::Num(f64::from(b))));
+                    return bytes
+                        .get(index as usize)
+                        .and_then(|&b| plain(Value::Num(f64::from(b))));
                 }
             }
             Kind::RegExp(data) if key == name::LAST_INDEX => {
-                return Some(Own { value: data.last_index, attrs: Attrs(Attrs::WRITABLE), slot: None });
+                return Some(Own {
+                    value: data.last_index,
+                    attrs: Attrs(Attrs::WRITABLE),
+                    slot: None,
+                });
             }
             Kind::Closure(_) | Kind::Native(_) | Kind::NativeClosure(_) | Kind::Bound(_)
                 if matches!(key, name::NAME | name::LENGTH | name::PROTOTYPE) =>
@@ -174,7 +210,11 @@ impl Vm {
         }
         let slot = self.heap.find_own(id, key)?;
         let value = self.heap.obj(id).slots[slot.index as usize];
-        Some(Own { value, attrs: slot.attrs, slot: Some(slot.index) })
+        Some(Own {
+            value,
+            attrs: slot.attrs,
+            slot: Some(slot.index),
+        })
     }
 
     /// Gives a function its own `name`, `length` and `prototype` the first time anyone may notice.
@@ -186,30 +226,56 @@ impl Vm {
         let (length, label, kind) = match self.heap.kind(id) {
             Kind::Closure(closure) => {
                 let func = &self.program.funcs[closure.func as usize];
-                (func.length, func.name, Some((func.kind, func.is_generator, func.is_async)))
+                (
+                    func.length,
+                    func.name,
+                    Some((func.kind, func.is_generator, func.is_async)),
+                )
             }
             Kind::Native(number) => {
                 let native = &self.realm.natives[*number as usize];
                 (u16::from(native.length), native.name, None)
             }
-            Kind::NativeClosure(closure) => {
-                (u16::from(self.realm.natives[closure.native as usize].length), name::EMPTY, None)
-            }
+            Kind::NativeClosure(closure) => (
+                u16::from(self.realm.natives[closure.native as usize].length),
+                name::EMPTY,
+                None,
+            ),
             _ => return,
         };
         let text = Value::Str(self.key_str(label));
-        self.default_prop(id, name::LENGTH, Attrs(Attrs::CONFIGURABLE), Value::Num(f64::from(length)));
+        self.default_prop(
+            id,
+            name::LENGTH,
+            Attrs(Attrs::CONFIGURABLE),
+            Value::Num(f64::from(length)),
+        );
         self.default_prop(id, name::NAME, Attrs(Attrs::CONFIGURABLE), text);
         match kind {
             Some((FuncKind::Normal, false, false)) => {
                 let object = self.object();
-                self.heap.add_prop(object, name::CONSTRUCTOR, Attrs::HIDDEN, Value::Obj(id));
-                self.default_prop(id, name::PROTOTYPE, Attrs(Attrs::WRITABLE), Value::Obj(object));
+                self.heap
+                    .add_prop(object, name::CONSTRUCTOR, Attrs::HIDDEN, Value::Obj(id));
+                self.default_prop(
+                    id,
+                    name::PROTOTYPE,
+                    Attrs(Attrs::WRITABLE),
+                    Value::Obj(object),
+                );
             }
             Some((_, true, is_async)) => {
-                let proto = if is_async { intrinsic::ASYNC_GENERATOR_PROTO } else { intrinsic::GENERATOR_PROTO };
+                let proto = if is_async {
+                    intrinsic::ASYNC_GENERATOR_PROTO
+                } else {
+                    intrinsic::GENERATOR_PROTO
+                };
                 let object = self.heap.alloc(Some(proto), Kind::Ordinary);
-                self.default_prop(id, name::PROTOTYPE, Attrs(Attrs::WRITABLE), Value::Obj(object));
+                self.default_prop(
+                    id,
+                    name::PROTOTYPE,
+                    Attrs(Attrs::WRITABLE),
+                    Value::Obj(object),
+                );
             }
             _ => {}
         }
@@ -240,21 +306,35 @@ impl Vm {
             Value::Obj(id) => id,
             Value::Lazy(number) => self.native_object(number),
             Value::Undefined | Value::Null | Value::Hole | Value::Cell(_) => {
-                let what = if matches!(target, Value::Null) { "null" } else { "undefined" };
+                let what = if matches!(target, Value::Null) {
+                    "null"
+                } else {
+                    "undefined"
+                };
                 let key = self.key_text(key);
-                return Err(self.type_error(&format!("Cannot set properties of {what} (setting '{key}').")));
+                return Err(self.type_error(&format!(
+                    "Cannot set properties of {what} (setting '{key}')."
+                )));
             }
             primitive => {
                 let label = self.key_text(key);
                 let what = self.type_name(primitive);
-                return Err(self.type_error(&format!("Cannot create property '{label}' on {what}.")));
+                return Err(
+                    self.type_error(&format!("Cannot create property '{label}' on {what}."))
+                );
             }
         };
         self.put_with(id, key, value, target)
     }
 
     /// Assigns to `receiver` a property looked up from `start`.
-    pub(crate) fn put_with(&mut self, start: ObjId, key: Key, value: Value, receiver: Value) -> Res<()> {
+    pub(crate) fn put_with(
+        &mut self,
+        start: ObjId,
+        key: Key,
+        value: Value,
+        receiver: Value,
+    ) -> Res<()> {
         let mut at = start;
         loop {
             if let Kind::Tool(_) = self.heap.kind(at) {
@@ -265,7 +345,9 @@ impl Vm {
                     let setter = self.accessor(own.value).1;
                     if setter.is_undefined() {
                         let key = self.key_text(key);
-                        let message = format!("Cannot set property {key} of #<Object> which has only a getter.");
+                        let message = format!(
+                            "Cannot set property {key} of #<Object> which has only a getter."
+                        );
                         return Err(self.type_error(&message));
                     }
                     self.call(setter, receiver, &[value])?;
@@ -298,8 +380,14 @@ impl Vm {
 
     fn read_only(&mut self, key: Key, id: ObjId) -> crate::value::Abrupt {
         let key = self.key_text(key);
-        let what = if matches!(self.heap.kind(id), Kind::Array(_)) { "[object Array]" } else { "#<Object>" };
-        self.type_error(&format!("Cannot assign to read only property '{key}' of object '{what}'."))
+        let what = if matches!(self.heap.kind(id), Kind::Array(_)) {
+            "[object Array]"
+        } else {
+            "#<Object>"
+        };
+        self.type_error(&format!(
+            "Cannot assign to read only property '{key}' of object '{what}'."
+        ))
     }
 
     fn write_own(&mut self, id: ObjId, key: Key, own: Own, value: Value) -> Res<()> {
@@ -334,7 +422,9 @@ impl Vm {
     fn add_own(&mut self, id: ObjId, key: Key, value: Value) -> Res<()> {
         if self.heap.obj(id).flags & EXTENSIBLE == 0 {
             let key = self.key_text(key);
-            return Err(self.type_error(&format!("Cannot add property {key}, object is not extensible.")));
+            return Err(self.type_error(&format!(
+                "Cannot add property {key}, object is not extensible."
+            )));
         }
         if let Some(index) = key.as_index() {
             match self.heap.kind(id) {
@@ -353,7 +443,9 @@ impl Vm {
         if index >= ARRAY_LIMIT {
             return Err(self.range_error("Invalid array length"));
         }
-        let Kind::Array(items) = self.heap.kind(id) else { return Ok(()) };
+        let Kind::Array(items) = self.heap.kind(id) else {
+            return Ok(());
+        };
         let len = items.len();
         if index >= len {
             if self.heap.obj(id).flags & FIXED_LENGTH != 0 {
@@ -389,7 +481,9 @@ impl Vm {
             return Err(self.range_error("Invalid array length"));
         }
         let sealed = self.heap.obj(id).flags & SEALED_ELEMENTS != 0;
-        let Kind::Array(items) = self.heap.kind(id) else { return Ok(()) };
+        let Kind::Array(items) = self.heap.kind(id) else {
+            return Ok(());
+        };
         let len = items.len();
         if new < len && sealed {
             return Err(self.type_error("Cannot delete property of a sealed array."));
@@ -431,7 +525,9 @@ impl Vm {
             }
             return Err(self.type_error("Array elements can only be plain data properties."));
         }
-        if matches!(key, name::NAME | name::LENGTH | name::PROTOTYPE) && self.heap.obj(id).is_callable() {
+        if matches!(key, name::NAME | name::LENGTH | name::PROTOTYPE)
+            && self.heap.obj(id).is_callable()
+        {
             self.prepare_function(id);
         }
         match self.heap.find_own(id, key) {
@@ -479,7 +575,9 @@ impl Vm {
         if let Kind::Tool(_) = self.heap.kind(id) {
             return Err(self.type_error("Cannot delete a tool."));
         }
-        let Some(own) = self.get_own(id, key) else { return Ok(true) };
+        let Some(own) = self.get_own(id, key) else {
+            return Ok(true);
+        };
         if !own.attrs.configurable() {
             let key = self.key_text(key);
             return Err(self.type_error(&format!("Cannot delete property '{key}' of #<Object>.")));
@@ -487,7 +585,8 @@ impl Vm {
         match own.slot {
             Some(slot) => self.heap.remove_prop(id, slot),
             None => {
-                if let (Kind::Array(items), Some(index)) = (self.heap.kind_mut(id), key.as_index()) {
+                if let (Kind::Array(items), Some(index)) = (self.heap.kind_mut(id), key.as_index())
+                {
                     items[index as usize] = Value::Hole;
                 } else {
                     return Err(self.type_error("Cannot delete this property."));
@@ -506,7 +605,10 @@ impl Vm {
         let count = |n: usize| (0..n as u32).map(Key::index);
         match self.heap.kind(id) {
             Kind::Array(items) => {
-                let live = items.iter().enumerate().filter(|(_, v)| !matches!(v, Value::Hole));
+                let live = items
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, v)| !matches!(v, Value::Hole));
                 keys.extend(live.map(|(i, _)| Key::index(i as u32)));
                 keys.push(name::LENGTH);
             }
@@ -519,14 +621,23 @@ impl Vm {
             _ => {}
         }
         let table = &self.heap.shape_of(id).table;
-        let mut indices: Vec<Key> = table.order.iter().map(|(k, _)| *k).filter(|k| k.as_index().is_some()).collect();
+        let mut indices: Vec<Key> = table
+            .order
+            .iter()
+            .map(|(k, _)| *k)
+            .filter(|k| k.as_index().is_some())
+            .collect();
         indices.sort_unstable();
         if !indices.is_empty() {
             indices.append(&mut keys);
             keys = indices;
         }
         let names = table.order.iter().map(|(k, _)| *k);
-        keys.extend(names.clone().filter(|k| k.as_index().is_none() && !k.is_symbol()));
+        keys.extend(
+            names
+                .clone()
+                .filter(|k| k.as_index().is_none() && !k.is_symbol()),
+        );
         keys.extend(names.filter(|&k| k.is_symbol() && !self.atoms.is_private(k)));
         keys
     }
@@ -535,7 +646,12 @@ impl Vm {
     pub(crate) fn enumerable_keys(&mut self, id: ObjId) -> Vec<Key> {
         let keys = self.own_keys(id);
         keys.into_iter()
-            .filter(|&k| !k.is_symbol() && self.get_own(id, k).is_some_and(|own| own.attrs.enumerable()))
+            .filter(|&k| {
+                !k.is_symbol()
+                    && self
+                        .get_own(id, k)
+                        .is_some_and(|own| own.attrs.enumerable())
+            })
             .collect()
     }
 
@@ -555,7 +671,14 @@ impl Vm {
             self.prepare_function(id);
         }
         self.prevent_extensions(id);
-        let slots: Vec<Attrs> = self.heap.shape_of(id).table.order.iter().map(|(_, a)| *a).collect();
+        let slots: Vec<Attrs> = self
+            .heap
+            .shape_of(id)
+            .table
+            .order
+            .iter()
+            .map(|(_, a)| *a)
+            .collect();
         for (at, attrs) in slots.into_iter().enumerate() {
             let mut new = attrs.0 & !Attrs::CONFIGURABLE;
             if frozen && !attrs.accessor() {
@@ -565,7 +688,11 @@ impl Vm {
                 self.heap.set_attrs(id, at as u32, Attrs(new));
             }
         }
-        let flags = if frozen { FROZEN_ELEMENTS | SEALED_ELEMENTS | FIXED_LENGTH } else { SEALED_ELEMENTS };
+        let flags = if frozen {
+            FROZEN_ELEMENTS | SEALED_ELEMENTS | FIXED_LENGTH
+        } else {
+            SEALED_ELEMENTS
+        };
         self.heap.obj_mut(id).flags |= flags;
         Ok(())
     }
@@ -577,7 +704,8 @@ impl Vm {
         let keys = self.own_keys(id);
         keys.into_iter().all(|key| {
             self.get_own(id, key).is_none_or(|own| {
-                let fixed_array_length = key == name::LENGTH && matches!(self.heap.kind(id), Kind::Array(_));
+                let fixed_array_length =
+                    key == name::LENGTH && matches!(self.heap.kind(id), Kind::Array(_));
                 let writable = own.attrs.writable() && !own.attrs.accessor();
                 (!own.attrs.configurable() || fixed_array_length) && !(frozen && writable)
             })
@@ -606,7 +734,10 @@ impl Vm {
     }
 
     pub(crate) fn is_array(&self, value: Value) -> bool {
-        matches!(value.as_obj().map(|id| self.heap.kind(id)), Some(Kind::Array(_)))
+        matches!(
+            value.as_obj().map(|id| self.heap.kind(id)),
+            Some(Kind::Array(_))
+        )
     }
 }
 

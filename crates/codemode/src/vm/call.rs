@@ -9,7 +9,11 @@ use crate::value::{ObjId, Res, Value};
 /// Most registers that all frames together may use.
 const STACK_LIMIT: usize = 8_000_000;
 /// Host stack that must be free before program code runs inside a built-in function.
-const RED_ZONE: usize = if cfg!(debug_assertions) { 384 << 10 } else { 96 << 10 };
+const RED_ZONE: usize = if cfg!(debug_assertions) {
+    384 << 10
+} else {
+    96 << 10
+};
 const STACK_CHUNK: usize = 4 << 20;
 
 /// What a built-in function is called with. Its arguments lie on the machine's stack.
@@ -29,7 +33,11 @@ impl Args {
     }
 
     pub(crate) fn get(self, vm: &Vm, index: usize) -> Value {
-        if index < self.len { vm.stack[self.base + index] } else { Value::Undefined }
+        if index < self.len {
+            vm.stack[self.base + index]
+        } else {
+            Value::Undefined
+        }
     }
 
     pub(crate) fn all(self, vm: &Vm) -> Vec<Value> {
@@ -71,13 +79,20 @@ impl Vm {
             return Err(self.range_error("Maximum call stack size exceeded."));
         }
         if self.stack.len() < need {
-            self.stack.resize(need.next_power_of_two(), Value::Undefined);
+            self.stack
+                .resize(need.next_power_of_two(), Value::Undefined);
         }
         Ok(())
     }
 
     /// Calls with arguments that lie on the stack, and runs to the end of the call.
-    pub(super) fn invoke(&mut self, func: Value, this: Value, base: usize, argc: usize) -> Res<Value> {
+    pub(super) fn invoke(
+        &mut self,
+        func: Value,
+        this: Value,
+        base: usize,
+        argc: usize,
+    ) -> Res<Value> {
         if let Value::Obj(id) = func
             && let Kind::Closure(_) = self.heap.kind(id)
         {
@@ -108,7 +123,13 @@ impl Vm {
                 Kind::NativeClosure(closure) => closure.native,
                 Kind::Bound(_) => return self.call_bound(id, this, new_target, base, argc),
                 Kind::Tool(_) => {
-                    let args = Args { this, callee: func, new_target, base, len: argc };
+                    let args = Args {
+                        this,
+                        callee: func,
+                        new_target,
+                        base,
+                        len: argc,
+                    };
                     return self.call_tool(id, args);
                 }
                 _ => return Err(self.not_a_function("value")),
@@ -121,7 +142,13 @@ impl Vm {
         if self.native_depth + self.frames.len() >= CALL_LIMIT {
             return Err(self.range_error("Maximum call stack size exceeded."));
         }
-        let args = Args { this, callee: func, new_target, base, len: argc };
+        let args = Args {
+            this,
+            callee: func,
+            new_target,
+            base,
+            len: argc,
+        };
         let native = self.realm.natives[number as usize].func;
         if stacker::remaining_stack().is_some_and(|left| left < RED_ZONE) {
             return stacker::grow(STACK_CHUNK, || native(self, args));
@@ -129,15 +156,28 @@ impl Vm {
         native(self, args)
     }
 
-    fn call_bound(&mut self, id: ObjId, this: Value, new_target: Value, base: usize, argc: usize) -> Res<Value> {
-        let Kind::Bound(bound) = self.heap.kind(id) else { return Ok(this) };
+    fn call_bound(
+        &mut self,
+        id: ObjId,
+        this: Value,
+        new_target: Value,
+        base: usize,
+        argc: usize,
+    ) -> Res<Value> {
+        let Kind::Bound(bound) = self.heap.kind(id) else {
+            return Ok(this);
+        };
         let (target, bound_this) = (bound.target, bound.this);
         let mut args = bound.args.clone();
         args.extend_from_slice(&self.stack[base..base + argc]);
         if new_target.is_undefined() {
             return self.call(target, bound_this, &args);
         }
-        let new_target = if new_target.as_obj() == Some(id) { target } else { new_target };
+        let new_target = if new_target.as_obj() == Some(id) {
+            target
+        } else {
+            new_target
+        };
         self.construct(target, &args, new_target)
     }
 
@@ -153,7 +193,9 @@ impl Vm {
         if self.frames.len() + self.native_depth >= CALL_LIMIT {
             return Err(self.range_error("Maximum call stack size exceeded."));
         }
-        let Kind::Closure(closure) = self.heap.kind(id) else { return Err(self.not_a_function("value")) };
+        let Kind::Closure(closure) = self.heap.kind(id) else {
+            return Err(self.not_a_function("value"));
+        };
         let number = closure.func;
         let func = &self.program.funcs[number as usize];
         let (mut this, mut new_target) = (this, new_target);
@@ -162,14 +204,17 @@ impl Vm {
                 this = closure.this;
                 new_target = closure.new_target;
             }
-            FuncKind::ClassConstructor | FuncKind::DerivedConstructor if new_target.is_undefined() => {
+            FuncKind::ClassConstructor | FuncKind::DerivedConstructor
+                if new_target.is_undefined() =>
+            {
                 let name = self.key_text(func_name(self, number));
                 let message = format!("Class constructor {name} cannot be invoked without 'new'.");
                 return Err(self.type_error(&message));
             }
             _ => {}
         }
-        let (params, regs, needs_args) = (func.params as usize, func.regs as usize, func.needs_args);
+        let (params, regs, needs_args) =
+            (func.params as usize, func.regs as usize, func.needs_args);
         let is_construct = !new_target.is_undefined() && func.kind != FuncKind::Arrow;
         if self.stack.len() < base + regs {
             self.ensure_stack(base + regs)?;
@@ -219,7 +264,12 @@ impl Vm {
     }
 
     /// `new` from a built-in function.
-    pub(crate) fn construct(&mut self, func: Value, args: &[Value], new_target: Value) -> Res<Value> {
+    pub(crate) fn construct(
+        &mut self,
+        func: Value,
+        args: &[Value],
+        new_target: Value,
+    ) -> Res<Value> {
         self.native_depth += 1;
         let result = match self.push_args(args) {
             Ok(base) => {
@@ -234,7 +284,13 @@ impl Vm {
     }
 
     /// `new` with arguments on the stack, to the end of the construction.
-    pub(super) fn construct_at(&mut self, func: Value, base: usize, argc: usize, new_target: Value) -> Res<Value> {
+    pub(super) fn construct_at(
+        &mut self,
+        func: Value,
+        base: usize,
+        argc: usize,
+        new_target: Value,
+    ) -> Res<Value> {
         if !self.is_constructor(func) {
             return Err(self.not_a_constructor());
         }
@@ -259,7 +315,9 @@ impl Vm {
 
     /// The object under construction; a hole for derived classes, whose `super()` makes it.
     pub(super) fn this_for_new(&mut self, id: ObjId, new_target: Value) -> Res<Value> {
-        let Kind::Closure(closure) = self.heap.kind(id) else { return Ok(Value::Hole) };
+        let Kind::Closure(closure) = self.heap.kind(id) else {
+            return Ok(Value::Hole);
+        };
         let kind = self.program.funcs[closure.func as usize].kind;
         if kind == FuncKind::DerivedConstructor {
             return Ok(Value::Hole);
@@ -272,7 +330,9 @@ impl Vm {
 
     /// Runs the field initialisers of a class on a new object.
     pub(super) fn run_fields(&mut self, class: ObjId, this: Value) -> Res<()> {
-        let Kind::Closure(closure) = self.heap.kind(class) else { return Ok(()) };
+        let Kind::Closure(closure) = self.heap.kind(class) else {
+            return Ok(());
+        };
         if let Some(fields) = closure.fields {
             self.native_depth += 1;
             let base = self.top;
@@ -293,7 +353,10 @@ impl Vm {
         if new_target.is_undefined() {
             return Ok(default);
         }
-        Ok(self.get(new_target, name::PROTOTYPE)?.as_obj().unwrap_or(default))
+        Ok(self
+            .get(new_target, name::PROTOTYPE)?
+            .as_obj()
+            .unwrap_or(default))
     }
 }
 

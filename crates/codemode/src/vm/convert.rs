@@ -102,8 +102,12 @@ impl Vm {
             Value::Null => 0.0,
             Value::Bool(b) => f64::from(u8::from(b)),
             Value::Str(id) => number::from_text(self.heap.units(id)),
-            Value::Sym(_) => return Err(self.type_error("Cannot convert a Symbol value to a number.")),
-            Value::Big(_) => return Err(self.type_error("Cannot convert a BigInt value to a number.")),
+            Value::Sym(_) => {
+                return Err(self.type_error("Cannot convert a Symbol value to a number."));
+            }
+            Value::Big(_) => {
+                return Err(self.type_error("Cannot convert a BigInt value to a number."));
+            }
             Value::Obj(_) | Value::Lazy(_) => {
                 let primitive = self.to_primitive(value, Hint::Number)?;
                 return self.to_number(primitive);
@@ -132,13 +136,22 @@ impl Vm {
     }
 
     /// A position counted from the start or, when negative, from the end, within `0..=len`.
-    pub(crate) fn relative_index(&mut self, value: Value, len: usize, default: usize) -> Res<usize> {
+    pub(crate) fn relative_index(
+        &mut self,
+        value: Value,
+        len: usize,
+        default: usize,
+    ) -> Res<usize> {
         if value.is_undefined() {
             return Ok(default);
         }
         let n = self.to_integer(value)?;
         let len = len as f64;
-        Ok(if n < 0.0 { (len + n).max(0.0) } else { n.min(len) } as usize)
+        Ok(if n < 0.0 {
+            (len + n).max(0.0)
+        } else {
+            n.min(len)
+        } as usize)
     }
 
     pub(crate) fn to_length(&mut self, value: Value) -> Res<usize> {
@@ -167,7 +180,9 @@ impl Vm {
                 let text = self.heap.big_value(id).to_string();
                 self.text(Text::new(&text))
             }
-            Value::Sym(_) => return Err(self.type_error("Cannot convert a Symbol value to a string.")),
+            Value::Sym(_) => {
+                return Err(self.type_error("Cannot convert a Symbol value to a string."));
+            }
             Value::Obj(_) | Value::Lazy(_) => {
                 let primitive = self.to_primitive(value, Hint::String)?;
                 return self.to_str(primitive);
@@ -192,7 +207,9 @@ impl Vm {
         Ok(match value {
             Value::Str(id) => self.str_key(id),
             Value::Sym(key) => key,
-            Value::Num(n) if n >= 0.0 && f64::from(n as u32) == n && n < 2_147_483_648.0 => Key::index(n as u32),
+            Value::Num(n) if n >= 0.0 && f64::from(n as u32) == n && n < 2_147_483_648.0 => {
+                Key::index(n as u32)
+            }
             Value::Obj(_) | Value::Lazy(_) => {
                 let primitive = self.to_primitive(value, Hint::String)?;
                 return self.to_key(primitive);
@@ -230,10 +247,16 @@ impl Vm {
                 let text = self.utf8(id);
                 match parse_big(&text) {
                     Some(value) => Ok(value),
-                    None => Err(self.error(ErrorType::Syntax, &format!("Cannot convert {text} to a BigInt"))),
+                    None => Err(self.error(
+                        ErrorType::Syntax,
+                        &format!("Cannot convert {text} to a BigInt"),
+                    )),
                 }
             }
-            Value::Num(n) => Err(self.type_error(&format!("Cannot convert {} to a BigInt", number::to_string(n)))),
+            Value::Num(n) => Err(self.type_error(&format!(
+                "Cannot convert {} to a BigInt",
+                number::to_string(n)
+            ))),
             other => {
                 let what = self.type_name(other);
                 Err(self.type_error(&format!("Cannot convert {what} to a BigInt")))
@@ -248,7 +271,13 @@ impl Vm {
             Value::Null => TableKey::Null,
             Value::Bool(b) => TableKey::Bool(b),
             Value::Num(n) => {
-                let n = if n == 0.0 { 0.0 } else if n.is_nan() { f64::NAN } else { n };
+                let n = if n == 0.0 {
+                    0.0
+                } else if n.is_nan() {
+                    f64::NAN
+                } else {
+                    n
+                };
                 TableKey::Num(n.to_bits())
             }
             Value::Str(id) => TableKey::Text(self.heap.units(id).to_text()),
@@ -277,7 +306,10 @@ pub(crate) fn parse_big(text: &str) -> Option<BigInt> {
         Some("0b" | "0B") => (2, &text[2..]),
         _ => (10, text),
     };
-    if radix != 10 && digits.starts_with(['-', '+']) || digits.contains('_') || digits.len() > 400_000 {
+    if radix != 10 && digits.starts_with(['-', '+'])
+        || digits.contains('_')
+        || digits.len() > 400_000
+    {
         return None;
     }
     BigInt::parse_bytes(digits.as_bytes(), radix)

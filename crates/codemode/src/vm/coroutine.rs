@@ -33,7 +33,9 @@ impl Vm {
 
     /// Makes the parked form of the innermost frame, or refreshes it.
     fn park(&mut self, kind: CoKind, dst: u16, at_yield: bool) -> ObjId {
-        let Some(frame) = self.frames.last() else { return intrinsic::OBJECT_PROTO };
+        let Some(frame) = self.frames.last() else {
+            return intrinsic::OBJECT_PROTO;
+        };
         let frame = frame.clone();
         let regs = self.program.funcs[frame.func as usize].regs as usize;
         let base = frame.base as usize;
@@ -86,38 +88,64 @@ impl Vm {
                 co.promise = Some(own);
             }
         }
-        let running = self.coroutine(id).is_some_and(|co| co.kind == CoKind::AsyncGenerator);
-        self.set_state(id, if running { CoState::Running } else { CoState::Suspended });
+        let running = self
+            .coroutine(id)
+            .is_some_and(|co| co.kind == CoKind::AsyncGenerator);
+        self.set_state(
+            id,
+            if running {
+                CoState::Running
+            } else {
+                CoState::Suspended
+            },
+        );
         self.react(promise, Reaction::Resume(id));
-        let Some(frame) = self.pop_frame(stop) else { return Ok(Left::Done(answer)) };
+        let Some(frame) = self.pop_frame(stop) else {
+            return Ok(Left::Done(answer));
+        };
         Ok(self.deliver(&frame, answer, stop))
     }
 
     /// A generator function was called: its body waits for the first `next`.
     pub(super) fn park_start(&mut self, stop: usize) -> Res<Left> {
-        let Some(frame) = self.frames.last() else { return Ok(Left::Done(Value::Undefined)) };
-        let (closure, is_async) = (frame.closure, self.program.funcs[frame.func as usize].is_async);
+        let Some(frame) = self.frames.last() else {
+            return Ok(Left::Done(Value::Undefined));
+        };
+        let (closure, is_async) = (
+            frame.closure,
+            self.program.funcs[frame.func as usize].is_async,
+        );
         let (kind, default) = if is_async {
             (CoKind::AsyncGenerator, intrinsic::ASYNC_GENERATOR_PROTO)
         } else {
             (CoKind::Generator, intrinsic::GENERATOR_PROTO)
         };
-        let proto = self.get(Value::Obj(closure), name::PROTOTYPE)?.as_obj().unwrap_or(default);
+        let proto = self
+            .get(Value::Obj(closure), name::PROTOTYPE)?
+            .as_obj()
+            .unwrap_or(default);
         let id = self.park(kind, 0, false);
         self.heap.set_proto(id, Some(proto));
-        let Some(frame) = self.pop_frame(stop) else { return Ok(Left::Done(Value::Obj(id))) };
+        let Some(frame) = self.pop_frame(stop) else {
+            return Ok(Left::Done(Value::Obj(id)));
+        };
         Ok(self.deliver(&frame, Value::Obj(id), stop))
     }
 
     pub(super) fn park_yield(&mut self, value: Value, dst: u16, raw: bool) -> Res<Value> {
         let value = self.settle(value);
-        let Some(id) = self.frames.last().and_then(|f| f.coroutine) else { return Ok(value) };
+        let Some(id) = self.frames.last().and_then(|f| f.coroutine) else {
+            return Ok(value);
+        };
         self.park(CoKind::Generator, dst, true);
         self.set_state(id, CoState::Suspended);
         self.frames.pop();
         self.generator_done = false;
         self.generator_raw = raw;
-        if self.coroutine(id).is_some_and(|co| co.kind == CoKind::AsyncGenerator) {
+        if self
+            .coroutine(id)
+            .is_some_and(|co| co.kind == CoKind::AsyncGenerator)
+        {
             self.settle_request(id, Ok(value), false)?;
             return Ok(Value::Undefined);
         }
@@ -125,7 +153,11 @@ impl Vm {
     }
 
     /// The frame of an async function or generator ended.
-    pub(super) fn finish_coroutine(&mut self, frame: &Frame, outcome: Result<Value, Value>) -> Res<Value> {
+    pub(super) fn finish_coroutine(
+        &mut self,
+        frame: &Frame,
+        outcome: Result<Value, Value>,
+    ) -> Res<Value> {
         let func = &self.program.funcs[frame.func as usize];
         let (is_async, is_generator) = (func.is_async, func.is_generator);
         if is_generator {
@@ -146,7 +178,10 @@ impl Vm {
             Some(id) => {
                 self.set_state(id, CoState::Done);
                 self.host.waiting = self.host.waiting.saturating_sub(1);
-                (self.coroutine(id).and_then(|co| co.promise), Value::Undefined)
+                (
+                    self.coroutine(id).and_then(|co| co.promise),
+                    Value::Undefined,
+                )
             }
             None => {
                 let promise = self.new_promise();
@@ -169,7 +204,9 @@ impl Vm {
             return Err(self.range_error("Maximum call stack size exceeded."));
         }
         let base = self.top;
-        let Kind::Coroutine(co) = self.heap.kind_mut(id) else { return Ok(Value::Undefined) };
+        let Kind::Coroutine(co) = self.heap.kind_mut(id) else {
+            return Ok(Value::Undefined);
+        };
         let started = co.state != CoState::Start;
         co.state = CoState::Running;
         let co = co.clone();
@@ -214,16 +251,28 @@ impl Vm {
 
     /// A promise that a parked frame waited for settled.
     pub(super) fn resume_awaiting(&mut self, id: ObjId, value: Value, rejected: bool) -> Res<()> {
-        let how = if rejected { Resume::Throw } else { Resume::Next };
+        let how = if rejected {
+            Resume::Throw
+        } else {
+            Resume::Next
+        };
         self.resume(id, how, value)?;
-        if self.coroutine(id).is_some_and(|co| co.kind == CoKind::AsyncGenerator) {
+        if self
+            .coroutine(id)
+            .is_some_and(|co| co.kind == CoKind::AsyncGenerator)
+        {
             self.drain_requests(id)?;
         }
         Ok(())
     }
 
     /// Resumes a generator; gives the value and whether it is done.
-    pub(crate) fn generator_step(&mut self, id: ObjId, how: Resume, value: Value) -> Res<(Value, bool)> {
+    pub(crate) fn generator_step(
+        &mut self,
+        id: ObjId,
+        how: Resume,
+        value: Value,
+    ) -> Res<(Value, bool)> {
         let (value, done, raw) = self.generator_resume(id, how, value)?;
         if raw {
             let done = self.get(value, name::DONE)?;
@@ -236,10 +285,17 @@ impl Vm {
     }
 
     /// As `generator_step`; the last part says that the value is an inner iterator's own result object.
-    pub(crate) fn generator_resume(&mut self, id: ObjId, how: Resume, value: Value) -> Res<(Value, bool, bool)> {
+    pub(crate) fn generator_resume(
+        &mut self,
+        id: ObjId,
+        how: Resume,
+        value: Value,
+    ) -> Res<(Value, bool, bool)> {
         let state = match self.coroutine(id) {
             Some(co) if co.kind == CoKind::Generator => co.state,
-            _ => return Err(self.type_error("next method called on an object that is no generator.")),
+            _ => {
+                return Err(self.type_error("next method called on an object that is no generator."));
+            }
         };
         match state {
             CoState::Running => return Err(self.type_error("Generator is already running.")),
@@ -269,9 +325,12 @@ impl Vm {
     pub(crate) fn enqueue_request(&mut self, id: ObjId, how: Resume, value: Value) -> Res<Value> {
         let promise = self.new_promise();
         match self.coroutine_mut(id) {
-            Some(co) if co.kind == CoKind::AsyncGenerator => co.queue.push_back((how, value, promise)),
+            Some(co) if co.kind == CoKind::AsyncGenerator => {
+                co.queue.push_back((how, value, promise))
+            }
             _ => {
-                let Abrupt::Throw(error) = self.type_error("next method called on an object that is no generator.")
+                let Abrupt::Throw(error) =
+                    self.type_error("next method called on an object that is no generator.")
                 else {
                     return Ok(Value::Undefined);
                 };
@@ -286,8 +345,12 @@ impl Vm {
     /// Serves the waiting requests until the generator runs, waits or has none left.
     pub(crate) fn drain_requests(&mut self, id: ObjId) -> Res<()> {
         loop {
-            let Some(co) = self.coroutine_mut(id) else { return Ok(()) };
-            let Some(&(how, value, _)) = co.queue.front() else { return Ok(()) };
+            let Some(co) = self.coroutine_mut(id) else {
+                return Ok(());
+            };
+            let Some(&(how, value, _)) = co.queue.front() else {
+                return Ok(());
+            };
             match co.state {
                 CoState::Running => return Ok(()),
                 CoState::Start if how != Resume::Next => co.state = CoState::Done,
@@ -320,13 +383,30 @@ impl Vm {
             }
             Err(stop) => return Err(stop),
         };
-        let fulfilled = self.native_closure("generator returned", vec![Value::Obj(id), Value::Bool(true)]);
-        let rejected = self.native_closure("generator returned", vec![Value::Obj(id), Value::Bool(false)]);
-        self.react(promise, Reaction::Then { fulfilled, rejected, derived: None });
+        let fulfilled = self.native_closure(
+            "generator returned",
+            vec![Value::Obj(id), Value::Bool(true)],
+        );
+        let rejected = self.native_closure(
+            "generator returned",
+            vec![Value::Obj(id), Value::Bool(false)],
+        );
+        self.react(
+            promise,
+            Reaction::Then {
+                fulfilled,
+                rejected,
+                derived: None,
+            },
+        );
         Ok(())
     }
 
-    pub(crate) fn generator_returned(&mut self, id: ObjId, outcome: Result<Value, Value>) -> Res<()> {
+    pub(crate) fn generator_returned(
+        &mut self,
+        id: ObjId,
+        outcome: Result<Value, Value>,
+    ) -> Res<()> {
         self.set_state(id, CoState::Done);
         self.settle_request(id, outcome, true)?;
         self.drain_requests(id)
@@ -334,7 +414,10 @@ impl Vm {
 
     /// Answers the first waiting request.
     fn settle_request(&mut self, id: ObjId, outcome: Result<Value, Value>, done: bool) -> Res<()> {
-        let Some((_, _, promise)) = self.coroutine_mut(id).and_then(|co| co.queue.pop_front()) else { return Ok(()) };
+        let Some((_, _, promise)) = self.coroutine_mut(id).and_then(|co| co.queue.pop_front())
+        else {
+            return Ok(());
+        };
         match outcome {
             Ok(value) => {
                 let result = self.iter_result(value, done);

@@ -43,11 +43,24 @@ impl Vm {
     }
 
     /// An error object with a message, raised by the interpreter.
-    pub(crate) fn make_error(&mut self, which: ErrorType, kind: Option<DiagnosticKind>, message: &str) -> ObjId {
-        let data = ErrorData { kind, span: self.here(), suggestions: Vec::new(), raised: true };
-        let id = self.heap.alloc(Some(which.prototype()), Kind::Error(Box::new(data)));
+    pub(crate) fn make_error(
+        &mut self,
+        which: ErrorType,
+        kind: Option<DiagnosticKind>,
+        message: &str,
+    ) -> ObjId {
+        let data = ErrorData {
+            kind,
+            span: self.here(),
+            suggestions: Vec::new(),
+            raised: true,
+        };
+        let id = self
+            .heap
+            .alloc(Some(which.prototype()), Kind::Error(Box::new(data)));
         let message = self.str(message);
-        self.heap.add_prop(id, name::MESSAGE, Attrs::HIDDEN, message);
+        self.heap
+            .add_prop(id, name::MESSAGE, Attrs::HIDDEN, message);
         id
     }
 
@@ -79,7 +92,12 @@ impl Vm {
     }
 
     pub(crate) fn invalid_data(&mut self, message: &str) -> Abrupt {
-        self.diagnostic_error(ErrorType::Type, DiagnosticKind::InvalidDataValue, message, Vec::new())
+        self.diagnostic_error(
+            ErrorType::Type,
+            DiagnosticKind::InvalidDataValue,
+            message,
+            Vec::new(),
+        )
     }
 
     /// Source text of the callee of the call that runs now, when it can be named.

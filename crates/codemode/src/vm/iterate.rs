@@ -12,7 +12,9 @@ use crate::value::{Abrupt, Key, ObjId, Res, Value};
 
 impl Vm {
     fn is_pristine(&self, object: ObjId, key: Key, native: &str) -> bool {
-        let Some(slot) = self.heap.find_own(object, key) else { return false };
+        let Some(slot) = self.heap.find_own(object, key) else {
+            return false;
+        };
         let number = self.realm.internal.get(native).copied();
         match self.heap.obj(object).slots[slot.index as usize] {
             Value::Lazy(n) => Some(n) == number,
@@ -94,7 +96,10 @@ impl Vm {
             return Err(self.type_error("Result of the Symbol.iterator method is not an object."));
         }
         let next = self.get(inner, name::NEXT)?;
-        let wrap = self.heap.alloc(Some(intrinsic::SYNC_WRAP_PROTO), Kind::WrapIter(inner, next));
+        let wrap = self.heap.alloc(
+            Some(intrinsic::SYNC_WRAP_PROTO),
+            Kind::WrapIter(inner, next),
+        );
         self.set_iterator(Value::Obj(wrap), at)
     }
 
@@ -143,7 +148,9 @@ impl Vm {
                 Ok(true) => {}
                 Ok(false) => return self.close_iterator(at),
                 Err(error) => {
-                    if let (Err(stop @ Abrupt::Stop(_)), Abrupt::Throw(_)) = (self.close_iterator(at), error) {
+                    if let (Err(stop @ Abrupt::Stop(_)), Abrupt::Throw(_)) =
+                        (self.close_iterator(at), error)
+                    {
                         return Err(stop);
                     }
                     return Err(error);
@@ -286,7 +293,9 @@ impl Vm {
             return Ok(());
         }
         let iterator = self.stack[at];
-        let Some(method) = self.get_method(iterator, name::RETURN)? else { return Ok(()) };
+        let Some(method) = self.get_method(iterator, name::RETURN)? else {
+            return Ok(());
+        };
         let result = self.call(method, iterator, &[])?;
         if !result.is_object() {
             return Err(self.type_error("Iterator result is not an object."));
@@ -344,7 +353,8 @@ impl Vm {
     pub(crate) fn iter_result(&mut self, value: Value, done: bool) -> Value {
         let id = self.object();
         self.heap.add_prop(id, name::VALUE, Attrs::DATA, value);
-        self.heap.add_prop(id, name::DONE, Attrs::DATA, Value::Bool(done));
+        self.heap
+            .add_prop(id, name::DONE, Attrs::DATA, Value::Bool(done));
         Value::Obj(id)
     }
 
@@ -363,7 +373,10 @@ impl Vm {
                         if key.is_symbol() || !seen.insert(key) {
                             continue;
                         }
-                        if self.get_own(object, key).is_some_and(|own| own.attrs.enumerable()) {
+                        if self
+                            .get_own(object, key)
+                            .is_some_and(|own| own.attrs.enumerable())
+                        {
                             keys.push(key);
                         }
                     }
@@ -378,7 +391,9 @@ impl Vm {
     pub(super) fn next_name(&mut self, state: Value) -> Option<Value> {
         let id = state.as_obj()?;
         loop {
-            let Kind::NameIter(iter) = self.heap.kind_mut(id) else { return None };
+            let Kind::NameIter(iter) = self.heap.kind_mut(id) else {
+                return None;
+            };
             let (key, source) = (*iter.0.get(iter.1)?, iter.2);
             iter.1 += 1;
             let gone = match source {
@@ -394,13 +409,20 @@ impl Vm {
     }
 
     /// Copies own enumerable properties, as spreading an object does.
-    pub(crate) fn copy_properties(&mut self, target: ObjId, source: Value, excluded: &[Key]) -> Res<()> {
+    pub(crate) fn copy_properties(
+        &mut self,
+        target: ObjId,
+        source: Value,
+        excluded: &[Key],
+    ) -> Res<()> {
         if source.is_nullish() {
             return Ok(());
         }
         let id = self.to_object(source)?;
         if let Kind::Tool(_) = self.heap.kind(id) {
-            return Err(self.invalid_data("A tool path can't be copied; call a tool with (...) and await the result."));
+            return Err(self.invalid_data(
+                "A tool path can't be copied; call a tool with (...) and await the result.",
+            ));
         }
         let keys = self.own_keys(id);
         self.charge(keys.len())?;
@@ -426,9 +448,16 @@ impl Vm {
         }
         let program = std::sync::Arc::clone(&self.program);
         let site = &program.templates[k];
-        let cooked =
-            site.cooked.iter().map(|c| c.map_or(Value::Undefined, |key| Value::Str(self.key_str(key)))).collect();
-        let raw = site.raw.iter().map(|&key| Value::Str(self.key_str(key))).collect();
+        let cooked = site
+            .cooked
+            .iter()
+            .map(|c| c.map_or(Value::Undefined, |key| Value::Str(self.key_str(key))))
+            .collect();
+        let raw = site
+            .raw
+            .iter()
+            .map(|&key| Value::Str(self.key_str(key)))
+            .collect();
         let array = self.array(cooked);
         let raw = self.array(raw);
         if let Some(id) = array.as_obj() {

@@ -76,7 +76,10 @@ impl Vm {
         match (a, b) {
             (Value::Num(x), Value::Num(y)) => Ok(Value::Num(number_arith(op, x, y))),
             (Value::Big(x), Value::Big(y)) => {
-                let (x, y) = (self.heap.big_value(x).clone(), self.heap.big_value(y).clone());
+                let (x, y) = (
+                    self.heap.big_value(x).clone(),
+                    self.heap.big_value(y).clone(),
+                );
                 self.big_arith(op, &x, &y)
             }
             _ => Err(self.mixed_types()),
@@ -91,7 +94,9 @@ impl Vm {
                 self.charge((x.bits() / 64 * (y.bits() / 64)) as usize)?;
                 x * y
             }
-            Arith::Div | Arith::Rem if y.is_zero() => return Err(self.range_error("Division by zero")),
+            Arith::Div | Arith::Rem if y.is_zero() => {
+                return Err(self.range_error("Division by zero"));
+            }
             Arith::Div => x / y,
             Arith::Rem => x % y,
             Arith::And => x & y,
@@ -109,14 +114,19 @@ impl Vm {
                         _ => x.clone(),
                     });
                 }
-                match y.to_u32().filter(|&p| (x.bits() - 1) * u64::from(p) <= BIG_LIMIT) {
+                match y
+                    .to_u32()
+                    .filter(|&p| (x.bits() - 1) * u64::from(p) <= BIG_LIMIT)
+                {
                     Some(power) => x.pow(power),
                     None => return Err(self.range_error("Maximum BigInt size exceeded")),
                 }
             }
             Arith::Shl => return self.big_shift(x, y),
             Arith::Shr => return self.big_shift(x, &-y),
-            Arith::UShr => return Err(self.type_error("BigInts have no unsigned right shift, use >> instead.")),
+            Arith::UShr => {
+                return Err(self.type_error("BigInts have no unsigned right shift, use >> instead."));
+            }
         };
         self.new_big(value)
     }
@@ -127,7 +137,11 @@ impl Vm {
                 if left as u64 + x.bits() > BIG_LIMIT && !x.is_zero() {
                     return Err(self.range_error("Maximum BigInt size exceeded"));
                 }
-                if x.is_zero() { BigInt::ZERO } else { x << left as u64 }
+                if x.is_zero() {
+                    BigInt::ZERO
+                } else {
+                    x << left as u64
+                }
             }
             Some(right) => x >> right.unsigned_abs(),
             None if by.is_negative() => BigInt::from(if x.is_negative() { -1 } else { 0 }),
@@ -182,12 +196,15 @@ impl Vm {
 
     fn same_identity(&mut self, a: Value, b: Value) -> bool {
         match (a, b) {
-            (Value::Undefined | Value::Hole, Value::Undefined | Value::Hole) | (Value::Null, Value::Null) => true,
+            (Value::Undefined | Value::Hole, Value::Undefined | Value::Hole)
+            | (Value::Null, Value::Null) => true,
             (Value::Bool(x), Value::Bool(y)) => x == y,
             (Value::Sym(x), Value::Sym(y)) => x == y,
             (Value::Obj(x), Value::Obj(y)) => x == y,
             (Value::Lazy(x), Value::Lazy(y)) => x == y,
-            (Value::Lazy(x), Value::Obj(y)) | (Value::Obj(y), Value::Lazy(x)) => self.native_object(x) == y,
+            (Value::Lazy(x), Value::Obj(y)) | (Value::Obj(y), Value::Lazy(x)) => {
+                self.native_object(x) == y
+            }
             _ => false,
         }
     }
@@ -206,13 +223,17 @@ impl Vm {
 
     /// `SameValueZero`.
     pub(crate) fn same_value_zero(&mut self, a: Value, b: Value) -> bool {
-        matches!((a, b), (Value::Num(x), Value::Num(y)) if x.is_nan() && y.is_nan()) || self.strict_equal(a, b)
+        matches!((a, b), (Value::Num(x), Value::Num(y)) if x.is_nan() && y.is_nan())
+            || self.strict_equal(a, b)
     }
 
     /// `SameValue`.
     pub(crate) fn same_value(&mut self, a: Value, b: Value) -> bool {
         match (a, b) {
-            (Value::Num(x), Value::Num(y)) => (x.is_nan() && y.is_nan()) || (x == y && x.is_sign_negative() == y.is_sign_negative()),
+            (Value::Num(x), Value::Num(y)) => {
+                (x.is_nan() && y.is_nan())
+                    || (x == y && x.is_sign_negative() == y.is_sign_negative())
+            }
             _ => self.strict_equal(a, b),
         }
     }
@@ -234,11 +255,17 @@ impl Vm {
             }
             (Value::Bool(x), _) => self.loose_equal(Value::Num(f64::from(u8::from(x))), b)?,
             (_, Value::Bool(y)) => self.loose_equal(a, Value::Num(f64::from(u8::from(y))))?,
-            (Value::Obj(_) | Value::Lazy(_), Value::Num(_) | Value::Str(_) | Value::Big(_) | Value::Sym(_)) => {
+            (
+                Value::Obj(_) | Value::Lazy(_),
+                Value::Num(_) | Value::Str(_) | Value::Big(_) | Value::Sym(_),
+            ) => {
                 let a = self.to_primitive(a, Hint::Default)?;
                 self.loose_equal(a, b)?
             }
-            (Value::Num(_) | Value::Str(_) | Value::Big(_) | Value::Sym(_), Value::Obj(_) | Value::Lazy(_)) => {
+            (
+                Value::Num(_) | Value::Str(_) | Value::Big(_) | Value::Sym(_),
+                Value::Obj(_) | Value::Lazy(_),
+            ) => {
                 let b = self.to_primitive(b, Hint::Default)?;
                 self.loose_equal(a, b)?
             }
@@ -267,9 +294,13 @@ impl Vm {
         let b = self.to_numeric(b)?;
         Ok(match (a, b) {
             (Value::Num(x), Value::Num(y)) => x.partial_cmp(&y),
-            (Value::Big(x), Value::Big(y)) => Some(self.heap.big_value(x).cmp(self.heap.big_value(y))),
+            (Value::Big(x), Value::Big(y)) => {
+                Some(self.heap.big_value(x).cmp(self.heap.big_value(y)))
+            }
             (Value::Big(x), Value::Num(y)) => compare_big(self.heap.big_value(x), y),
-            (Value::Num(x), Value::Big(y)) => compare_big(self.heap.big_value(y), x).map(Ordering::reverse),
+            (Value::Num(x), Value::Big(y)) => {
+                compare_big(self.heap.big_value(y), x).map(Ordering::reverse)
+            }
             _ => None,
         })
     }
@@ -277,7 +308,9 @@ impl Vm {
     pub(crate) fn has(&mut self, key: Value, target: Value) -> Res<bool> {
         let target = self.settle(target);
         let Some(id) = target.as_obj() else {
-            return Err(self.type_error("Cannot use 'in' operator to search for a key in a value that is no object."));
+            return Err(self.type_error(
+                "Cannot use 'in' operator to search for a key in a value that is no object.",
+            ));
         };
         let key = self.to_key(key)?;
         if let Kind::Tool(tool) = self.heap.kind(id) {
@@ -304,12 +337,16 @@ impl Vm {
     }
 
     pub(crate) fn ordinary_instance(&mut self, value: Value, class: Value) -> Res<bool> {
-        let Some(class_id) = class.as_obj() else { return Ok(false) };
+        let Some(class_id) = class.as_obj() else {
+            return Ok(false);
+        };
         if let Kind::Bound(bound) = self.heap.kind(class_id) {
             let target = bound.target;
             return self.instance_of(value, target);
         }
-        let Some(mut at) = self.settle(value).as_obj() else { return Ok(false) };
+        let Some(mut at) = self.settle(value).as_obj() else {
+            return Ok(false);
+        };
         let Some(proto) = self.get(class, name::PROTOTYPE)?.as_obj() else {
             return Err(self.type_error("Function has non-object prototype in instanceof check."));
         };
@@ -335,7 +372,11 @@ fn compare_big(big: &BigInt, n: f64) -> Option<Ordering> {
         return None;
     }
     if n.is_infinite() {
-        return Some(if n > 0.0 { Ordering::Less } else { Ordering::Greater });
+        return Some(if n > 0.0 {
+            Ordering::Less
+        } else {
+            Ordering::Greater
+        });
     }
     let whole = num_traits::FromPrimitive::from_f64(n.floor()).unwrap_or(BigInt::ZERO);
     Some(match big.cmp(&whole) {
@@ -363,7 +404,12 @@ pub(crate) fn number_arith(op: Arith, x: f64, y: f64) -> f64 {
 /// `%`, quickly when both are small integers.
 pub(crate) fn remainder(x: f64, y: f64) -> f64 {
     let (a, b) = (x as i32, y as i32);
-    if b > 0 && a >= 0 && f64::from(a) == x && f64::from(b) == y && !(a == 0 && x.is_sign_negative()) {
+    if b > 0
+        && a >= 0
+        && f64::from(a) == x
+        && f64::from(b) == y
+        && !(a == 0 && x.is_sign_negative())
+    {
         return f64::from(a % b);
     }
     x % y
@@ -371,5 +417,9 @@ pub(crate) fn remainder(x: f64, y: f64) -> f64 {
 
 /// `**`: unlike IEEE 754, 1 raised to infinity or NaN is NaN.
 pub(crate) fn power(x: f64, y: f64) -> f64 {
-    if y.is_nan() || (y.is_infinite() && x.abs() == 1.0) { f64::NAN } else { x.powf(y) }
+    if y.is_nan() || (y.is_infinite() && x.abs() == 1.0) {
+        f64::NAN
+    } else {
+        x.powf(y)
+    }
 }

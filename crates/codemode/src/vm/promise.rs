@@ -15,7 +15,10 @@ impl Vm {
             handled: false,
             serial: self.promise_serial,
         };
-        self.heap.alloc(Some(intrinsic::PROMISE_PROTO), Kind::Promise(Box::new(data)))
+        self.heap.alloc(
+            Some(intrinsic::PROMISE_PROTO),
+            Kind::Promise(Box::new(data)),
+        )
     }
 
     pub(crate) fn promise(&self, id: ObjId) -> Option<&PromiseData> {
@@ -67,7 +70,11 @@ impl Vm {
         }
         match self.get(value, name::THEN) {
             Ok(then) if self.is_callable(then) => {
-                self.jobs.push_back(Job::Adopt { promise, thenable: id, then });
+                self.jobs.push_back(Job::Adopt {
+                    promise,
+                    thenable: id,
+                    then,
+                });
             }
             Ok(_) => self.fulfill(promise, value),
             Err(Abrupt::Throw(error)) => self.reject(promise, error),
@@ -81,14 +88,19 @@ impl Vm {
     }
 
     pub(crate) fn reject(&mut self, promise: ObjId, value: Value) {
-        if self.promise(promise).is_some_and(|p| p.state == PromiseState::Pending && !p.handled) {
+        if self
+            .promise(promise)
+            .is_some_and(|p| p.state == PromiseState::Pending && !p.handled)
+        {
             self.rejections.push(promise);
         }
         self.settle_promise(promise, value, PromiseState::Rejected);
     }
 
     fn settle_promise(&mut self, promise: ObjId, value: Value, state: PromiseState) {
-        let Some(data) = self.promise_mut(promise) else { return };
+        let Some(data) = self.promise_mut(promise) else {
+            return;
+        };
         if data.state != PromiseState::Pending {
             return;
         }
@@ -97,20 +109,30 @@ impl Vm {
         let reactions = std::mem::take(&mut data.reactions);
         let rejected = state == PromiseState::Rejected;
         for reaction in reactions {
-            self.jobs.push_back(Job::React { reaction, value, rejected });
+            self.jobs.push_back(Job::React {
+                reaction,
+                value,
+                rejected,
+            });
         }
     }
 
     /// Registers what happens when a promise settles.
     pub(crate) fn react(&mut self, promise: ObjId, reaction: Reaction) {
-        let Some(data) = self.promise_mut(promise) else { return };
+        let Some(data) = self.promise_mut(promise) else {
+            return;
+        };
         data.handled = true;
         match data.state {
             PromiseState::Pending => data.reactions.push(reaction),
             state => {
                 let value = data.value;
                 let rejected = state == PromiseState::Rejected;
-                self.jobs.push_back(Job::React { reaction, value, rejected });
+                self.jobs.push_back(Job::React {
+                    reaction,
+                    value,
+                    rejected,
+                });
             }
         }
     }
@@ -118,7 +140,14 @@ impl Vm {
     /// `then` with a derived promise.
     pub(crate) fn then(&mut self, promise: ObjId, fulfilled: Value, rejected: Value) -> ObjId {
         let derived = self.new_promise();
-        self.react(promise, Reaction::Then { fulfilled, rejected, derived: Some(derived) });
+        self.react(
+            promise,
+            Reaction::Then {
+                fulfilled,
+                rejected,
+                derived: Some(derived),
+            },
+        );
         derived
     }
 
@@ -132,7 +161,9 @@ impl Vm {
     /// The data of the native closure that is being called.
     pub(crate) fn closure_data(&self, callee: Value, index: usize) -> Value {
         match callee.as_obj().map(|id| self.heap.kind(id)) {
-            Some(Kind::NativeClosure(closure)) => closure.data.get(index).copied().unwrap_or(Value::Undefined),
+            Some(Kind::NativeClosure(closure)) => {
+                closure.data.get(index).copied().unwrap_or(Value::Undefined)
+            }
             _ => Value::Undefined,
         }
     }
@@ -147,7 +178,10 @@ impl Vm {
 
     /// Runs jobs until none is left, or until a promise settled.
     pub(crate) fn run_jobs(&mut self, until: ObjId) -> Res<()> {
-        while self.promise(until).is_some_and(|p| p.state == PromiseState::Pending) {
+        while self
+            .promise(until)
+            .is_some_and(|p| p.state == PromiseState::Pending)
+        {
             self.run_next_job()?;
             if self.jobs.is_empty() {
                 break;
@@ -180,10 +214,21 @@ impl Vm {
 
     fn run_job(&mut self, job: Job) -> Res<()> {
         match job {
-            Job::React { reaction: Reaction::Resume(id), value, rejected } => {
-                self.resume_awaiting(id, value, rejected)
-            }
-            Job::React { reaction: Reaction::Then { fulfilled, rejected: on_error, derived }, value, rejected } => {
+            Job::React {
+                reaction: Reaction::Resume(id),
+                value,
+                rejected,
+            } => self.resume_awaiting(id, value, rejected),
+            Job::React {
+                reaction:
+                    Reaction::Then {
+                        fulfilled,
+                        rejected: on_error,
+                        derived,
+                    },
+                value,
+                rejected,
+            } => {
                 let handler = if rejected { on_error } else { fulfilled };
                 let outcome = if self.is_callable(handler) {
                     self.call_outer(handler, Value::Undefined, &[value])
@@ -202,7 +247,11 @@ impl Vm {
                     }
                 }
             }
-            Job::Adopt { promise, thenable, then } => {
+            Job::Adopt {
+                promise,
+                thenable,
+                then,
+            } => {
                 let (resolve, reject) = self.resolving_functions(promise);
                 match self.call_outer(then, Value::Obj(thenable), &[resolve, reject]) {
                     Err(Abrupt::Throw(error)) => {

@@ -25,7 +25,9 @@ impl Vm {
     pub(super) fn run(&mut self, stop: usize) -> Res<Value> {
         let program = Arc::clone(&self.program);
         loop {
-            let Some(frame) = self.frames.last() else { return Ok(Value::Undefined) };
+            let Some(frame) = self.frames.last() else {
+                return Ok(Value::Undefined);
+            };
             let func = &program.funcs[frame.func as usize];
             let error = match self.run_frame(func, frame.pc as usize, frame.base as usize, stop) {
                 Left::Done(value) => return Ok(value),
@@ -159,10 +161,16 @@ impl Vm {
                     reg!(dst) = this;
                 }
                 Op::LoadNewTarget { dst } => {
-                    reg!(dst) = self.frames.last().map_or(Value::Undefined, |f| f.new_target);
+                    reg!(dst) = self
+                        .frames
+                        .last()
+                        .map_or(Value::Undefined, |f| f.new_target);
                 }
                 Op::LoadCallee { dst } => {
-                    reg!(dst) = self.frames.last().map_or(Value::Undefined, |f| Value::Obj(f.closure));
+                    reg!(dst) = self
+                        .frames
+                        .last()
+                        .map_or(Value::Undefined, |f| Value::Obj(f.closure));
                 }
                 Op::Move { dst, src } => reg!(dst) = reg!(src),
                 Op::NewCell { dst } => reg!(dst) = Value::Cell(self.heap.cell(Value::Hole)),
@@ -228,12 +236,26 @@ impl Vm {
                 Op::Div { dst, a, b } => arith!(dst, a, b, Arith::Div, |x, y| x / y),
                 Op::Rem { dst, a, b } => arith!(dst, a, b, Arith::Rem, remainder),
                 Op::Exp { dst, a, b } => arith!(dst, a, b, Arith::Exp, power),
-                Op::BitAnd { dst, a, b } => arith!(dst, a, b, Arith::And, |x, y| number_arith(Arith::And, x, y)),
-                Op::BitOr { dst, a, b } => arith!(dst, a, b, Arith::Or, |x, y| number_arith(Arith::Or, x, y)),
-                Op::BitXor { dst, a, b } => arith!(dst, a, b, Arith::Xor, |x, y| number_arith(Arith::Xor, x, y)),
-                Op::Shl { dst, a, b } => arith!(dst, a, b, Arith::Shl, |x, y| number_arith(Arith::Shl, x, y)),
-                Op::Shr { dst, a, b } => arith!(dst, a, b, Arith::Shr, |x, y| number_arith(Arith::Shr, x, y)),
-                Op::UShr { dst, a, b } => arith!(dst, a, b, Arith::UShr, |x, y| number_arith(Arith::UShr, x, y)),
+                Op::BitAnd { dst, a, b } => {
+                    arith!(dst, a, b, Arith::And, |x, y| number_arith(Arith::And, x, y))
+                }
+                Op::BitOr { dst, a, b } => {
+                    arith!(dst, a, b, Arith::Or, |x, y| number_arith(Arith::Or, x, y))
+                }
+                Op::BitXor { dst, a, b } => {
+                    arith!(dst, a, b, Arith::Xor, |x, y| number_arith(Arith::Xor, x, y))
+                }
+                Op::Shl { dst, a, b } => {
+                    arith!(dst, a, b, Arith::Shl, |x, y| number_arith(Arith::Shl, x, y))
+                }
+                Op::Shr { dst, a, b } => {
+                    arith!(dst, a, b, Arith::Shr, |x, y| number_arith(Arith::Shr, x, y))
+                }
+                Op::UShr { dst, a, b } => arith!(dst, a, b, Arith::UShr, |x, y| number_arith(
+                    Arith::UShr,
+                    x,
+                    y
+                )),
                 Op::AddInt { dst, a, int } => {
                     let x = reg!(a);
                     reg!(dst) = match x {
@@ -241,20 +263,36 @@ impl Vm {
                         _ => attempt!(self.add(x, Value::Num(f64::from(int)))),
                     };
                 }
-                Op::SubInt { dst, a, int } => arith_int!(dst, a, int, Arith::Sub, |x, i| x - f64::from(i)),
-                Op::MulInt { dst, a, int } => arith_int!(dst, a, int, Arith::Mul, |x, i| x * f64::from(i)),
+                Op::SubInt { dst, a, int } => {
+                    arith_int!(dst, a, int, Arith::Sub, |x, i| x - f64::from(i))
+                }
+                Op::MulInt { dst, a, int } => {
+                    arith_int!(dst, a, int, Arith::Mul, |x, i| x * f64::from(i))
+                }
                 Op::RemInt { dst, a, int } => arith_int!(dst, a, int, Arith::Rem, |x, i| {
                     let n = x as i32;
                     // Minus zero and everything that is no small positive integer take the slow way.
-                    if n > 0 && f64::from(n) == x { f64::from(n % i) } else { x % f64::from(i) }
+                    if n > 0 && f64::from(n) == x {
+                        f64::from(n % i)
+                    } else {
+                        x % f64::from(i)
+                    }
                 }),
-                Op::AndInt { dst, a, int } => arith_int!(dst, a, int, Arith::And, |x, i| f64::from(to_int32(x) & i)),
-                Op::OrInt { dst, a, int } => arith_int!(dst, a, int, Arith::Or, |x, i| f64::from(to_int32(x) | i)),
+                Op::AndInt { dst, a, int } => {
+                    arith_int!(dst, a, int, Arith::And, |x, i| f64::from(to_int32(x) & i))
+                }
+                Op::OrInt { dst, a, int } => {
+                    arith_int!(dst, a, int, Arith::Or, |x, i| f64::from(to_int32(x) | i))
+                }
                 Op::ShlInt { dst, a, int } => {
-                    arith_int!(dst, a, int, Arith::Shl, |x, i| f64::from(to_int32(x).wrapping_shl(i as u32 & 31)));
+                    arith_int!(dst, a, int, Arith::Shl, |x, i| f64::from(
+                        to_int32(x).wrapping_shl(i as u32 & 31)
+                    ));
                 }
                 Op::ShrInt { dst, a, int } => {
-                    arith_int!(dst, a, int, Arith::Shr, |x, i| f64::from(to_int32(x) >> (i as u32 & 31)));
+                    arith_int!(dst, a, int, Arith::Shr, |x, i| f64::from(
+                        to_int32(x) >> (i as u32 & 31)
+                    ));
                 }
                 Op::Lt { dst, a, b } => reg!(dst) = Value::Bool(order!(a, b, <, Ordering::is_lt)),
                 Op::Le { dst, a, b } => reg!(dst) = Value::Bool(order!(a, b, <=, Ordering::is_le)),
@@ -403,7 +441,8 @@ impl Vm {
                     reg!(dst) = match self.cached(target, at) {
                         Some(value) => self.settle(value),
                         None => {
-                            let value = attempt!(self.get_cached(target, func.sites[site as usize], at));
+                            let value =
+                                attempt!(self.get_cached(target, func.sites[site as usize], at));
                             self.settle(value)
                         }
                     };
@@ -412,7 +451,9 @@ impl Vm {
                     let target = reg!(obj);
                     reg!(dst) = match target {
                         Value::Str(id) => Value::Num(self.heap.str_len(id) as f64),
-                        Value::Obj(id) if let Kind::Array(items) = self.heap.kind(id) => Value::Num(items.len() as f64),
+                        Value::Obj(id) if let Kind::Array(items) = self.heap.kind(id) => {
+                            Value::Num(items.len() as f64)
+                        }
                         _ => attempt!(self.get(target, func.sites[site as usize])),
                     };
                 }
@@ -469,7 +510,9 @@ impl Vm {
                     let (target, key) = (reg!(obj), reg!(key));
                     sync!();
                     if target.is_nullish() {
-                        return Left::Error(self.type_error("Cannot convert undefined or null to object."));
+                        return Left::Error(
+                            self.type_error("Cannot convert undefined or null to object."),
+                        );
                     }
                     let key = attempt!(self.to_key(key));
                     reg!(dst) = Value::Bool(attempt!(self.delete(target, key)));
@@ -531,7 +574,11 @@ impl Vm {
                     let value = reg!(src);
                     if value.is_nullish() {
                         sync!();
-                        let what = if matches!(value, Value::Null) { "null" } else { "undefined" };
+                        let what = if matches!(value, Value::Null) {
+                            "null"
+                        } else {
+                            "undefined"
+                        };
                         let message = format!("Cannot destructure '{what}' as it is {what}.");
                         return Left::Error(self.type_error(&message));
                     }
@@ -658,15 +705,23 @@ impl Vm {
                     if let Value::Obj(id) = callee
                         && let Kind::Closure(_) = self.heap.kind(id)
                     {
-                        return match self.enter(id, this, (args, argc as usize), Value::Undefined, dst) {
+                        return match self.enter(
+                            id,
+                            this,
+                            (args, argc as usize),
+                            Value::Undefined,
+                            dst,
+                        ) {
                             Ok(()) => Left::Caller,
                             Err(error) => Left::Error(error),
                         };
                     }
-                    reg!(dst) = match self.call_native(callee, this, Value::Undefined, args, argc as usize) {
-                        Ok(value) => value,
-                        Err(error) => return Left::Error(error),
-                    };
+                    reg!(dst) =
+                        match self.call_native(callee, this, Value::Undefined, args, argc as usize)
+                        {
+                            Ok(value) => value,
+                            Err(error) => return Left::Error(error),
+                        };
                 }
                 Op::CallSpread { dst, start } => {
                     safe_point!();
@@ -772,7 +827,9 @@ impl Vm {
                     let result = reg!(src);
                     reg!(dst) = attempt!(self.unpack_step(base + iter as usize, result));
                 }
-                Op::IterRest { iter, dst } => reg!(dst) = attempt!(self.iterator_rest(base + iter as usize)),
+                Op::IterRest { iter, dst } => {
+                    reg!(dst) = attempt!(self.iterator_rest(base + iter as usize))
+                }
                 Op::IterClose { iter } => attempt!(self.close_iterator(base + iter as usize)),
                 Op::IterCloseQuietly { iter } => {
                     sync!();
@@ -855,7 +912,11 @@ impl Vm {
             return Some(value);
         }
         if self.program.print && self.atoms.text(name).units().is("print") {
-            return self.realm.internal.get("print").map(|&number| Value::Lazy(number));
+            return self
+                .realm
+                .internal
+                .get("print")
+                .map(|&number| Value::Lazy(number));
         }
         None
     }
@@ -884,12 +945,18 @@ impl Vm {
                     return obj.slots.get(cache.slot as usize).copied();
                 }
                 if cache.epoch == self.heap.epoch {
-                    return self.heap.objs[cache.holder as usize].slots.get(cache.slot as usize).copied();
+                    return self.heap.objs[cache.holder as usize]
+                        .slots
+                        .get(cache.slot as usize)
+                        .copied();
                 }
                 None
             }
             Value::Str(_) if cache.shape == STRING_SHAPE && cache.epoch == self.heap.epoch => {
-                self.heap.objs[cache.holder as usize].slots.get(cache.slot as usize).copied()
+                self.heap.objs[cache.holder as usize]
+                    .slots
+                    .get(cache.slot as usize)
+                    .copied()
             }
             _ => None,
         }
@@ -903,10 +970,17 @@ impl Vm {
             && !slot.attrs.accessor()
         {
             let holder = intrinsic::STRING_PROTO.0;
-            self.caches[at] = Cache { shape: STRING_SHAPE, holder, slot: slot.index, epoch: self.heap.epoch };
+            self.caches[at] = Cache {
+                shape: STRING_SHAPE,
+                holder,
+                slot: slot.index,
+                epoch: self.heap.epoch,
+            };
             return Ok(self.heap.obj(intrinsic::STRING_PROTO).slots[slot.index as usize]);
         }
-        let Value::Obj(start) = target else { return self.get_lazy(target, key) };
+        let Value::Obj(start) = target else {
+            return self.get_lazy(target, key);
+        };
         let mut holder = start;
         loop {
             if let Kind::Tool(_) = self.heap.kind(holder) {
@@ -919,10 +993,19 @@ impl Vm {
                 if let Some(slot) = own.slot {
                     let shape = self.heap.obj(start).shape;
                     if holder == start {
-                        self.caches[at] = Cache { shape: shape.0, holder: OWN, slot, epoch: 0 };
+                        self.caches[at] = Cache {
+                            shape: shape.0,
+                            holder: OWN,
+                            slot,
+                            epoch: 0,
+                        };
                     } else if !self.heap.shape(shape).unique {
-                        self.caches[at] =
-                            Cache { shape: shape.0, holder: holder.0, slot, epoch: self.heap.epoch };
+                        self.caches[at] = Cache {
+                            shape: shape.0,
+                            holder: holder.0,
+                            slot,
+                            epoch: self.heap.epoch,
+                        };
                     }
                 }
                 return Ok(own.value);
@@ -969,11 +1052,19 @@ impl Vm {
     }
 
     fn put_cached(&mut self, target: Value, key: Key, at: usize, value: Value) -> Res<()> {
-        let Value::Obj(id) = target else { return self.put(target, key, value) };
+        let Value::Obj(id) = target else {
+            return self.put(target, key, value);
+        };
         let before = self.heap.obj(id).shape;
         let known = self.heap.find_own(id, key);
         self.put(target, key, value)?;
-        self.remember_write(id, key, before, known.is_some_and(|s| s.attrs == Attrs::DATA), at);
+        self.remember_write(
+            id,
+            key,
+            before,
+            known.is_some_and(|s| s.attrs == Attrs::DATA),
+            at,
+        );
         Ok(())
     }
 
@@ -984,24 +1075,42 @@ impl Vm {
         Ok(())
     }
 
-    fn remember_write(&mut self, id: ObjId, key: Key, before: crate::shape::ShapeId, existed: bool, at: usize) {
+    fn remember_write(
+        &mut self,
+        id: ObjId,
+        key: Key,
+        before: crate::shape::ShapeId,
+        existed: bool,
+        at: usize,
+    ) {
         let obj = self.heap.obj(id);
         let after = obj.shape;
         let flags = obj.flags;
-        let Some(slot) = self.heap.find_own(id, key) else { return };
+        let Some(slot) = self.heap.find_own(id, key) else {
+            return;
+        };
         if slot.attrs != Attrs::DATA || key.as_index().is_some() {
             return;
         }
         if after == before {
             if existed {
-                self.caches[at] = Cache { shape: before.0, holder: OWN, slot: slot.index, epoch: 0 };
+                self.caches[at] = Cache {
+                    shape: before.0,
+                    holder: OWN,
+                    slot: slot.index,
+                    epoch: 0,
+                };
             }
             return;
         }
         let unique = self.heap.shape(before).unique || self.heap.shape(after).unique;
         if !unique && !existed && flags & crate::object::IS_PROTO == 0 {
-            self.caches[at] =
-                Cache { shape: before.0, holder: after.0, slot: slot.index, epoch: self.heap.epoch };
+            self.caches[at] = Cache {
+                shape: before.0,
+                holder: after.0,
+                slot: slot.index,
+                epoch: self.heap.epoch,
+            };
         }
     }
 
@@ -1016,7 +1125,11 @@ impl Vm {
             }
         }
         if target.is_nullish() {
-            let key = if key.is_object() { name::VALUE } else { self.to_key(key)? };
+            let key = if key.is_object() {
+                name::VALUE
+            } else {
+                self.to_key(key)?
+            };
             return self.get(target, key);
         }
         let key = self.to_key(key)?;
@@ -1082,8 +1195,18 @@ impl Vm {
             (false, true) => intrinsic::GENERATOR_FUNCTION_PROTO,
             (true, true) => intrinsic::ASYNC_GENERATOR_FUNCTION_PROTO,
         };
-        let closure = Closure { func: number, captures, this, new_target, home, fields: None };
-        Value::Obj(self.heap.alloc(Some(proto), Kind::Closure(Box::new(closure))))
+        let closure = Closure {
+            func: number,
+            captures,
+            this,
+            new_target,
+            home,
+            fields: None,
+        };
+        Value::Obj(
+            self.heap
+                .alloc(Some(proto), Kind::Closure(Box::new(closure))),
+        )
     }
 
     /// Makes the constructor and prototype of a class in two registers.
@@ -1098,7 +1221,9 @@ impl Vm {
                     Value::Obj(id) => Some(id),
                     Value::Null => None,
                     _ => {
-                        return Err(self.type_error("Class extends value does not have valid prototype property."));
+                        return Err(self.type_error(
+                            "Class extends value does not have valid prototype property.",
+                        ));
                     }
                 };
                 (value.as_obj().unwrap_or(intrinsic::FUNCTION_PROTO), proto)
@@ -1106,12 +1231,16 @@ impl Vm {
             _ => return Err(self.type_error("Class extends value is not a constructor or null.")),
         };
         let class = self.make_closure(number, base);
-        let Some(id) = class.as_obj() else { return Ok(()) };
+        let Some(id) = class.as_obj() else {
+            return Ok(());
+        };
         self.heap.set_proto(id, Some(parent));
         let proto = self.heap.alloc(proto_parent, Kind::Ordinary);
         self.prepare_function(id);
-        self.heap.add_prop(id, name::PROTOTYPE, Attrs(0), Value::Obj(proto));
-        self.heap.add_prop(proto, name::CONSTRUCTOR, Attrs::HIDDEN, class);
+        self.heap
+            .add_prop(id, name::PROTOTYPE, Attrs(0), Value::Obj(proto));
+        self.heap
+            .add_prop(proto, name::CONSTRUCTOR, Attrs::HIDDEN, class);
         if let Kind::Closure(closure) = self.heap.kind_mut(id) {
             closure.home = Some(proto);
         }
@@ -1123,14 +1252,23 @@ impl Vm {
     fn arguments_object(&mut self) -> Value {
         let args = self.frames.last().map_or(Value::Undefined, |f| f.args);
         let items = self.array_items(args);
-        let id = self.heap.alloc(Some(intrinsic::OBJECT_PROTO), Kind::Arguments);
-        self.heap.add_prop(id, name::LENGTH, Attrs::HIDDEN, Value::Num(items.len() as f64));
+        let id = self
+            .heap
+            .alloc(Some(intrinsic::OBJECT_PROTO), Kind::Arguments);
+        self.heap.add_prop(
+            id,
+            name::LENGTH,
+            Attrs::HIDDEN,
+            Value::Num(items.len() as f64),
+        );
         for (at, item) in items.into_iter().enumerate() {
-            self.heap.add_prop(id, Key::index(at as u32), Attrs::DATA, item);
+            self.heap
+                .add_prop(id, Key::index(at as u32), Attrs::DATA, item);
         }
         if let Some(slot) = self.heap.find_own(intrinsic::ARRAY_PROTO, name::VALUES) {
             let values = self.heap.obj(intrinsic::ARRAY_PROTO).slots[slot.index as usize];
-            self.heap.add_prop(id, crate::atoms::SYM_ITERATOR, Attrs::HIDDEN, values);
+            self.heap
+                .add_prop(id, crate::atoms::SYM_ITERATOR, Attrs::HIDDEN, values);
         }
         Value::Obj(id)
     }
@@ -1150,7 +1288,9 @@ impl Vm {
     }
 
     fn set_function_name(&mut self, func: Value, key: Value, prefix: u8) -> Res<()> {
-        let Some(id) = func.as_obj() else { return Ok(()) };
+        let Some(id) = func.as_obj() else {
+            return Ok(());
+        };
         let key = self.to_key(key)?;
         if prefix == 3
             && let Kind::Closure(closure) = self.heap.kind(id)
@@ -1159,10 +1299,16 @@ impl Vm {
             return Ok(());
         }
         let mut text = match key.as_symbol() {
-            Some(symbol) if self.atoms.is_private(key) => {
-                self.atoms.describe(symbol).map(|d| d.units().to_utf8()).unwrap_or_default()
-            }
-            Some(symbol) => self.atoms.describe(symbol).map(|d| format!("[{}]", d.units().to_utf8())).unwrap_or_default(),
+            Some(symbol) if self.atoms.is_private(key) => self
+                .atoms
+                .describe(symbol)
+                .map(|d| d.units().to_utf8())
+                .unwrap_or_default(),
+            Some(symbol) => self
+                .atoms
+                .describe(symbol)
+                .map(|d| format!("[{}]", d.units().to_utf8()))
+                .unwrap_or_default(),
             None => self.key_text(key),
         };
         match prefix {
@@ -1205,15 +1351,25 @@ impl Vm {
     }
 
     fn super_call(&mut self, args: &[Value]) -> Res<Value> {
-        let Some(frame) = self.frames.last() else { return Ok(Value::Undefined) };
+        let Some(frame) = self.frames.last() else {
+            return Ok(Value::Undefined);
+        };
         let (closure, new_target, this) = (frame.closure, frame.new_target, frame.this);
-        let parent = self.heap.proto_of(closure).map_or(Value::Undefined, Value::Obj);
+        let parent = self
+            .heap
+            .proto_of(closure)
+            .map_or(Value::Undefined, Value::Obj);
         if !self.is_constructor(parent) {
             return Err(self.type_error("Super constructor is not a constructor."));
         }
         let result = self.construct(parent, args, new_target)?;
-        if !matches!(this, Value::Hole) || !matches!(self.frames.last().map(|f| f.this), Some(Value::Hole)) {
-            return Err(self.error(super::ErrorType::Reference, "Super constructor may only be called once."));
+        if !matches!(this, Value::Hole)
+            || !matches!(self.frames.last().map(|f| f.this), Some(Value::Hole))
+        {
+            return Err(self.error(
+                super::ErrorType::Reference,
+                "Super constructor may only be called once.",
+            ));
         }
         if let Some(frame) = self.frames.last_mut() {
             frame.this = result;
@@ -1225,18 +1381,24 @@ impl Vm {
     fn private_key(&mut self, target: Value, name: Value) -> Res<(ObjId, Key)> {
         match (self.settle(target), name) {
             (Value::Obj(id), Value::Sym(key)) => Ok((id, key)),
-            _ => Err(self.type_error("Cannot access a private member of a value that is no object.")),
+            _ => {
+                Err(self.type_error("Cannot access a private member of a value that is no object."))
+            }
         }
     }
 
     fn missing_private(&mut self, key: Key, what: &str) -> Abrupt {
         let name = self.key_text(key);
-        self.type_error(&format!("Cannot {what} private member {name} of an object whose class did not declare it."))
+        self.type_error(&format!(
+            "Cannot {what} private member {name} of an object whose class did not declare it."
+        ))
     }
 
     fn get_private(&mut self, target: Value, name: Value) -> Res<Value> {
         let (id, key) = self.private_key(target, name)?;
-        let Some(slot) = self.heap.find_own(id, key) else { return Err(self.missing_private(key, "read")) };
+        let Some(slot) = self.heap.find_own(id, key) else {
+            return Err(self.missing_private(key, "read"));
+        };
         let value = self.heap.obj(id).slots[slot.index as usize];
         if slot.attrs.accessor() {
             if self.accessor(value).0.is_undefined() {
@@ -1250,7 +1412,9 @@ impl Vm {
 
     fn set_private(&mut self, target: Value, name: Value, value: Value) -> Res<()> {
         let (id, key) = self.private_key(target, name)?;
-        let Some(slot) = self.heap.find_own(id, key) else { return Err(self.missing_private(key, "write")) };
+        let Some(slot) = self.heap.find_own(id, key) else {
+            return Err(self.missing_private(key, "write"));
+        };
         if slot.attrs.accessor() {
             let pair = self.heap.obj(id).slots[slot.index as usize];
             let setter = self.accessor(pair).1;
@@ -1269,16 +1433,29 @@ impl Vm {
         Ok(())
     }
 
-    fn define_private(&mut self, target: Value, name: Value, value: Value, attrs: Attrs) -> Res<()> {
+    fn define_private(
+        &mut self,
+        target: Value,
+        name: Value,
+        value: Value,
+        attrs: Attrs,
+    ) -> Res<()> {
         let (id, key) = self.private_key(target, name)?;
         if self.heap.find_own(id, key).is_some() {
-            return Err(self.type_error("Cannot initialize the same private elements twice on the same object."));
+            return Err(self.type_error(
+                "Cannot initialize the same private elements twice on the same object.",
+            ));
         }
         self.heap.add_prop(id, key, attrs, value);
         Ok(())
     }
 
-    fn define_private_accessor(&mut self, target: Value, name: Value, half: (Option<Value>, Option<Value>)) -> Res<()> {
+    fn define_private_accessor(
+        &mut self,
+        target: Value,
+        name: Value,
+        half: (Option<Value>, Option<Value>),
+    ) -> Res<()> {
         let (id, key) = self.private_key(target, name)?;
         self.define_accessor(id, key, half, false)
     }
@@ -1306,14 +1483,23 @@ impl Vm {
     /// Ends the innermost frame with a value.
     pub(super) fn leave(&mut self, value: Value, stop: usize) -> Left {
         let value = self.settle(value);
-        let Some(frame) = self.frames.last() else { return Left::Done(value) };
+        let Some(frame) = self.frames.last() else {
+            return Left::Done(value);
+        };
         let func = &self.program.funcs[frame.func as usize];
         let (is_async, is_generator) = (func.is_async, func.is_generator);
         let mut value = value;
         if frame.is_construct && !value.is_object() {
             let this = frame.this;
-            if matches!(func.kind, FuncKind::ClassConstructor | FuncKind::DerivedConstructor) && func.kind == FuncKind::DerivedConstructor && !value.is_undefined() {
-                return Left::Error(self.type_error("Derived constructors may only return object or undefined."));
+            if matches!(
+                func.kind,
+                FuncKind::ClassConstructor | FuncKind::DerivedConstructor
+            ) && func.kind == FuncKind::DerivedConstructor
+                && !value.is_undefined()
+            {
+                return Left::Error(
+                    self.type_error("Derived constructors may only return object or undefined."),
+                );
             }
             if matches!(this, Value::Hole) {
                 return Left::Error(self.error(
@@ -1323,7 +1509,9 @@ impl Vm {
             }
             value = this;
         }
-        let Some(frame) = self.pop_frame(stop) else { return Left::Done(value) };
+        let Some(frame) = self.pop_frame(stop) else {
+            return Left::Done(value);
+        };
         if is_async || is_generator {
             value = match self.finish_coroutine(&frame, Ok(value)) {
                 Ok(value) => value,
@@ -1350,7 +1538,8 @@ impl Vm {
         if self.frames.len() > stop
             && let Some(caller) = self.frames.last()
         {
-            self.top = caller.base as usize + self.program.funcs[caller.func as usize].regs as usize;
+            self.top =
+                caller.base as usize + self.program.funcs[caller.func as usize].regs as usize;
         }
         Some(frame)
     }
@@ -1362,7 +1551,9 @@ impl Vm {
             return Left::Error(error);
         };
         while self.frames.len() > stop {
-            let Some(frame) = self.frames.last_mut() else { break };
+            let Some(frame) = self.frames.last_mut() else {
+                break;
+            };
             let func = &self.program.funcs[frame.func as usize];
             let pc = frame.pc.saturating_sub(1);
             if let Some(handler) = func.handlers.iter().find(|h| h.start <= pc && pc < h.end) {
@@ -1373,7 +1564,9 @@ impl Vm {
                 return Left::Caller;
             }
             let is_coroutine = func.is_async || func.is_generator;
-            let Some(frame) = self.pop_frame(stop) else { break };
+            let Some(frame) = self.pop_frame(stop) else {
+                break;
+            };
             if is_coroutine && let Ok(value) = self.finish_coroutine(&frame, Err(value)) {
                 return self.deliver(&frame, value, stop);
             }

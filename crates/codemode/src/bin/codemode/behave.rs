@@ -23,8 +23,15 @@ pub(crate) enum Behave {
 }
 
 fn parse_behave(json: &Value) -> Result<Behave, String> {
-    let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(|| format!("expected text: {value}"));
-    let Some(map) = json.as_object() else { return Err(format!("unknown behave: {json}")) };
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| format!("expected text: {value}"))
+    };
+    let Some(map) = json.as_object() else {
+        return Err(format!("unknown behave: {json}"));
+    };
     if let Some(value) = map.get("return") {
         return Ok(Behave::Return(value.clone()));
     }
@@ -35,7 +42,9 @@ fn parse_behave(json: &Value) -> Result<Behave, String> {
         return Ok(Behave::Field(text(name)?));
     }
     if let Some(Value::Object(fields)) = map.get("object") {
-        let fields = fields.iter().map(|(k, v)| Ok((k.clone(), parse_behave(v)?)));
+        let fields = fields
+            .iter()
+            .map(|(k, v)| Ok((k.clone(), parse_behave(v)?)));
         return Ok(Behave::Object(fields.collect::<Result<_, String>>()?));
     }
     if let Some(message) = map.get("fail") {
@@ -45,7 +54,9 @@ fn parse_behave(json: &Value) -> Result<Behave, String> {
         return Ok(Behave::Never);
     }
     if let Some(ms) = map.get("delayMs").and_then(Value::as_u64) {
-        let then = map.get("then").map_or(Ok(Behave::Return(Value::Null)), parse_behave)?;
+        let then = map
+            .get("then")
+            .map_or(Ok(Behave::Return(Value::Null)), parse_behave)?;
         return Ok(Behave::Delay(ms, Box::new(then)));
     }
     if let Some(name) = map.get("gateAwait") {
@@ -65,12 +76,18 @@ fn walk(
 ) -> Result<(), String> {
     match json {
         Value::Null => Ok(()),
-        Value::Array(list) => list.iter().try_for_each(|item| tool(item, prefix, tools, namespaces)),
+        Value::Array(list) => list
+            .iter()
+            .try_for_each(|item| tool(item, prefix, tools, namespaces)),
         Value::Object(map) if map.contains_key("path") => tool(json, prefix, tools, namespaces),
         Value::Object(map) => {
             // Nested records: a key is a segment, a dot in it splits.
             for (key, item) in map {
-                let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+                let path = if prefix.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{prefix}.{key}")
+                };
                 if item.get("behave").is_some() {
                     let mut flat = item.clone();
                     flat["path"] = Value::String(path);
@@ -93,14 +110,20 @@ fn tool(
 ) -> Result<(), String> {
     if let Some(map) = json.get("namespaces").and_then(Value::as_object) {
         for (path, description) in map {
-            namespaces.insert(path.clone(), description.as_str().unwrap_or_default().to_owned());
+            namespaces.insert(
+                path.clone(),
+                description.as_str().unwrap_or_default().to_owned(),
+            );
         }
     }
-    let mut described: Tool = serde_json::from_value(json.clone()).map_err(|error| format!("bad tool: {error}"))?;
+    let mut described: Tool =
+        serde_json::from_value(json.clone()).map_err(|error| format!("bad tool: {error}"))?;
     if !prefix.is_empty() {
         described.path = format!("{prefix}.{}", described.path);
     }
-    let behave = json.get("behave").map_or(Ok(Behave::Return(Value::Null)), parse_behave)?;
+    let behave = json
+        .get("behave")
+        .map_or(Ok(Behave::Return(Value::Null)), parse_behave)?;
     tools.retain(|(t, _)| t.path != described.path);
     tools.push((described, behave));
     Ok(())
@@ -111,8 +134,16 @@ pub(crate) fn parse_tools(json: &Value) -> Result<(ToolSet, Vec<Behave>), String
     let (mut tools, mut namespaces) = (Vec::new(), BTreeMap::new());
     let list = match json.get("tools") {
         Some(list) if json.get("path").is_none() => {
-            for (path, description) in json.get("namespaces").and_then(Value::as_object).into_iter().flatten() {
-                namespaces.insert(path.clone(), description.as_str().unwrap_or_default().to_owned());
+            for (path, description) in json
+                .get("namespaces")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+            {
+                namespaces.insert(
+                    path.clone(),
+                    description.as_str().unwrap_or_default().to_owned(),
+                );
             }
             list
         }
@@ -134,16 +165,25 @@ pub(crate) struct ScriptedHost {
 
 impl ScriptedHost {
     pub(crate) fn new(behaves: Vec<Behave>) -> ScriptedHost {
-        ScriptedHost { behaves, gates: Gates::default() }
+        ScriptedHost {
+            behaves,
+            gates: Gates::default(),
+        }
     }
 }
 
 fn gate(gates: &Gates, name: &str) -> watch::Sender<bool> {
     let mut map = gates.lock().unwrap_or_else(PoisonError::into_inner);
-    map.entry(name.to_owned()).or_insert_with(|| watch::channel(false).0).clone()
+    map.entry(name.to_owned())
+        .or_insert_with(|| watch::channel(false).0)
+        .clone()
 }
 
-fn perform(behave: Behave, input: Value, gates: Gates) -> BoxFuture<'static, Result<Value, ToolError>> {
+fn perform(
+    behave: Behave,
+    input: Value,
+    gates: Gates,
+) -> BoxFuture<'static, Result<Value, ToolError>> {
     async move {
         match behave {
             Behave::Return(value) => Ok(value),
@@ -152,7 +192,10 @@ fn perform(behave: Behave, input: Value, gates: Gates) -> BoxFuture<'static, Res
             Behave::Object(fields) => {
                 let mut map = serde_json::Map::new();
                 for (name, inner) in fields {
-                    map.insert(name, perform(inner, input.clone(), Arc::clone(&gates)).await?);
+                    map.insert(
+                        name,
+                        perform(inner, input.clone(), Arc::clone(&gates)).await?,
+                    );
                 }
                 Ok(Value::Object(map))
             }

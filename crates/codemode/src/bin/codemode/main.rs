@@ -3,7 +3,9 @@
 mod behave;
 
 use behave::{ScriptedHost, parse_tools};
-use codemode::{CancelFlag, Diagnostic, DiagnosticKind, Limits, Outcome, Runtime, Truncation, compile};
+use codemode::{
+    CancelFlag, Diagnostic, DiagnosticKind, Limits, Outcome, Runtime, Truncation, compile,
+};
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
@@ -15,7 +17,10 @@ const USAGE: &str = "usage: codemode run FILE [--tools tools.json] [--limits lim
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("can't start: {error}")),
     };
@@ -53,13 +58,22 @@ fn read_json(path: &str) -> Result<Value, String> {
 }
 
 fn file_argument(args: &[String]) -> Result<&str, String> {
-    args.first().filter(|a| !a.starts_with("--")).map(String::as_str).ok_or_else(|| USAGE.to_owned())
+    args.first()
+        .filter(|a| !a.starts_with("--"))
+        .map(String::as_str)
+        .ok_or_else(|| USAGE.to_owned())
 }
 
 async fn run(args: &[String]) -> Result<bool, String> {
     let source = read(file_argument(args)?)?;
-    let tools = option(args, "--tools").map(read_json).transpose()?.unwrap_or(Value::Null);
-    let limits = option(args, "--limits").map(read_json).transpose()?.unwrap_or(Value::Null);
+    let tools = option(args, "--tools")
+        .map(read_json)
+        .transpose()?
+        .unwrap_or(Value::Null);
+    let limits = option(args, "--limits")
+        .map(read_json)
+        .transpose()?
+        .unwrap_or(Value::Null);
     let request = json!({ "code": source, "tools": tools, "limits": limits });
     let outcome = answer(&request).await;
     if args.iter().any(|a| a == "--json") {
@@ -70,14 +84,21 @@ async fn run(args: &[String]) -> Result<bool, String> {
         println!("{}", line.as_str().unwrap_or_default());
     }
     for warning in outcome["warnings"].as_array().into_iter().flatten() {
-        eprintln!("warning: {}", warning["message"].as_str().unwrap_or_default());
+        eprintln!(
+            "warning: {}",
+            warning["message"].as_str().unwrap_or_default()
+        );
     }
     if outcome["ok"] == true {
         println!("{:#}", outcome["value"]);
         return Ok(true);
     }
     let error = &outcome["error"];
-    eprintln!("{}: {}", error["kind"].as_str().unwrap_or_default(), error["message"].as_str().unwrap_or_default());
+    eprintln!(
+        "{}: {}",
+        error["kind"].as_str().unwrap_or_default(),
+        error["message"].as_str().unwrap_or_default()
+    );
     for suggestion in error["suggestions"].as_array().into_iter().flatten() {
         eprintln!("  {}", suggestion.as_str().unwrap_or_default());
     }
@@ -101,7 +122,10 @@ fn catalog(args: &[String]) -> Result<bool, String> {
     let tools = read_json(option(args, "--tools").ok_or(USAGE)?)?;
     let (set, _) = parse_tools(&tools)?;
     let compact = args.iter().any(|a| a == "--compact");
-    println!("{:#}", json!({ "tools": set.catalog(compact), "namespaces": set.namespaces() }));
+    println!(
+        "{:#}",
+        json!({ "tools": set.catalog(compact), "namespaces": set.namespaces() })
+    );
     Ok(true)
 }
 
@@ -118,7 +142,9 @@ async fn lines() -> Result<bool, String> {
             Ok(request) => answer(&request).await,
             Err(error) => refusal(&format!("the request is not JSON: {error}")),
         };
-        writeln!(stdout, "{outcome}").and_then(|()| stdout.flush()).map_err(|error| format!("can't write: {error}"))?;
+        writeln!(stdout, "{outcome}")
+            .and_then(|()| stdout.flush())
+            .map_err(|error| format!("can't write: {error}"))?;
     }
     Ok(true)
 }
@@ -144,7 +170,10 @@ async fn answer(request: &Value) -> Value {
 }
 
 async fn serve(request: &Value) -> Result<Outcome, String> {
-    let code = request.get("code").and_then(Value::as_str).ok_or("the request has no code")?;
+    let code = request
+        .get("code")
+        .and_then(Value::as_str)
+        .ok_or("the request has no code")?;
     let (tools, behaves) = parse_tools(request.get("tools").unwrap_or(&Value::Null))?;
     let limits = parse_limits(request.get("limits").unwrap_or(&Value::Null))?;
     let runtime = Runtime::new(tools, limits);
@@ -154,12 +183,14 @@ async fn serve(request: &Value) -> Result<Outcome, String> {
         None => codemode::compile_with_prelude("", code),
     };
     match compiled {
-        Ok(compiled) => {
-            runtime.run(&compiled, &host, &CancelFlag::default()).await.map_err(|interrupted| interrupted.to_string())
-        }
+        Ok(compiled) => runtime
+            .run(&compiled, &host, &CancelFlag::default())
+            .await
+            .map_err(|interrupted| interrupted.to_string()),
         Err(problems) => {
             let first = problems.into_iter().next();
-            let error = first.unwrap_or_else(|| Diagnostic::new(DiagnosticKind::ParseError, "not a program"));
+            let error = first
+                .unwrap_or_else(|| Diagnostic::new(DiagnosticKind::ParseError, "not a program"));
             Ok(Outcome {
                 result: Err(error),
                 warnings: Vec::new(),
@@ -177,8 +208,12 @@ fn parse_limits(json: &Value) -> Result<Limits, String> {
         match json.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => match value.as_f64() {
-                Some(n) if n.trunc() == n && n >= least as f64 && n <= 9_007_199_254_740_991.0 => Ok(Some(n as u64)),
-                _ => Err(format!("RangeError: {key} must be an integer of at least {least}")),
+                Some(n) if n.trunc() == n && n >= least as f64 && n <= 9_007_199_254_740_991.0 => {
+                    Ok(Some(n as u64))
+                }
+                _ => Err(format!(
+                    "RangeError: {key} must be an integer of at least {least}"
+                )),
             },
         }
     };
