@@ -1,6 +1,7 @@
 //! The built-in objects and functions.
 
 mod array;
+mod array_change;
 mod bigint;
 mod bytes;
 mod collections;
@@ -13,6 +14,7 @@ mod global;
 mod headers;
 mod iterator;
 pub(crate) mod json;
+mod json_reader;
 mod math;
 mod number;
 mod object;

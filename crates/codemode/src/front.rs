@@ -351,7 +351,7 @@ fn levels(source: &str) -> usize {
     for byte in source.bytes() {
         match byte {
             b'(' | b'[' | b'{' | b'!' | b'~' | b'+' | b'-' | b'?' | b'=' | b'*' | b':' | b'<' => {
-                count += 1
+                count += 1;
             }
             // A keyword that can stand in front of itself has at least two letters.
             b'a'..=b'z' => {

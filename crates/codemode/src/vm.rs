@@ -1,10 +1,13 @@
 //! The machine: one run's heap, frames and queues.
 
 mod access;
+mod cache;
 mod call;
+mod classes;
 mod convert;
 mod coroutine;
 mod errors;
+mod frames;
 mod iterate;
 mod operators;
 mod promise;

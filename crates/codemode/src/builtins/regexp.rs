@@ -217,7 +217,7 @@ fn escape(vm: &mut Vm, args: Args) -> Res<Value> {
     for (at, c) in vm.utf8(id).chars().enumerate() {
         match c {
             c if at == 0 && c.is_ascii_alphanumeric() => {
-                out.push_str(&format!("\\x{:02x}", c as u32))
+                out.push_str(&format!("\\x{:02x}", c as u32));
             }
             '^' | '$' | '\\' | '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|'
             | '/' => {

@@ -1,6 +1,7 @@
 //! `tools` and `search`: the program's way to the world.
 
-use super::json::{boundary_text, parse_utf8};
+use super::json::boundary_text;
+use super::json_reader::{from_json, parse_utf8};
 use crate::diagnostic::DiagnosticKind;
 use crate::host::{Call, Reply};
 use crate::object::{Kind, PromiseState, Reaction, ToolRef};
@@ -313,7 +314,7 @@ impl Vm {
         };
         let result = match (problem, output) {
             (Some(problem), _) => Err(problem),
-            (None, Output::Json(value)) => match super::json::from_json(self, &value) {
+            (None, Output::Json(value)) => match from_json(self, &value) {
                 Ok(value) => return Ok(value),
                 Err(Abrupt::Throw(error)) => Err(super::describe_error(self, error)?),
                 Err(stop) => return Err(stop),
@@ -474,9 +475,9 @@ fn search(vm: &mut Vm, args: Args) -> Res<Value> {
             Value::Undefined => {}
             Value::Num(n) if n.trunc() == n && n >= least && n < 9e15 => {
                 if key == name::LIMIT {
-                    query.limit = n as usize
+                    query.limit = n as usize;
                 } else {
-                    query.offset = n as usize
+                    query.offset = n as usize;
                 }
             }
             _ => {

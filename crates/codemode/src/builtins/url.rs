@@ -114,7 +114,7 @@ fn params(b: &mut Builder) {
                 let name = text_arg(vm, a, 0)?;
                 let value = optional_text(vm, a, 1)?;
                 change(vm, a, |list| {
-                    list.retain(|(n, v)| *n != name || value.as_ref().is_some_and(|w| w != v))
+                    list.retain(|(n, v)| *n != name || value.as_ref().is_some_and(|w| w != v));
                 })
             }),
             ("get", 1, |vm, a| {
@@ -164,7 +164,7 @@ fn params(b: &mut Builder) {
             }),
             ("sort", 0, |vm, a| {
                 change(vm, a, |list| {
-                    list.sort_by(|(x, _), (y, _)| x.encode_utf16().cmp(y.encode_utf16()))
+                    list.sort_by(|(x, _), (y, _)| x.encode_utf16().cmp(y.encode_utf16()));
                 })
             }),
             ("forEach", 1, |vm, a| {

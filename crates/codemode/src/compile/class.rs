@@ -252,9 +252,9 @@ impl<'a> Compiler<'a> {
                         span: p.span,
                     };
                     if p.r#static {
-                        statics.push(member)
+                        statics.push(member);
                     } else {
-                        fields.push(member)
+                        fields.push(member);
                     }
                 }
                 ClassElement::StaticBlock(b) => statics.push(Member::Block(b)),

@@ -53,7 +53,7 @@ impl<'a> Compiler<'a> {
     pub(super) fn named_expr_to(&mut self, e: &'a Expression<'a>, dst: Reg, name: Key) {
         match strip(e) {
             Expression::FunctionExpression(f) if f.id.is_none() => {
-                self.function_expression(f, dst, Some(name))
+                self.function_expression(f, dst, Some(name));
             }
             Expression::ArrowFunctionExpression(f) => self.arrow(f, dst, Some(name)),
             Expression::ClassExpression(c) if c.id.is_none() => self.class(c, dst, Some(name)),
@@ -73,7 +73,7 @@ impl<'a> Compiler<'a> {
         match e {
             Expression::NumericLiteral(n) => self.load_num(dst, n.value),
             Expression::StringLiteral(s) => {
-                self.load_str(dst, literal_text(s.value.as_str(), s.lone_surrogates))
+                self.load_str(dst, literal_text(s.value.as_str(), s.lone_surrogates));
             }
             Expression::BooleanLiteral(b) => {
                 self.emit(Op::LoadBool {
@@ -163,14 +163,14 @@ impl<'a> Compiler<'a> {
                 );
             }
             Expression::ImportMeta(_) => {
-                self.unsupported("MetaProperty", "modules aren't available")
+                self.unsupported("MetaProperty", "modules aren't available");
             }
             Expression::Super(_) => self.unsupported("Super", "use super inside a method"),
             Expression::JSXElement(_) | Expression::JSXFragment(_) => {
                 self.unsupported("JSXElement", "build strings or plain objects instead");
             }
             Expression::V8IntrinsicExpression(_) => {
-                self.unsupported("V8IntrinsicExpression", "remove it")
+                self.unsupported("V8IntrinsicExpression", "remove it");
             }
         }
     }

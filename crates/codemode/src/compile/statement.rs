@@ -58,7 +58,7 @@ impl<'a> Compiler<'a> {
             | Statement::TSInterfaceDeclaration(_)
             | Statement::TSGlobalDeclaration(_) => {}
             Statement::WithStatement(_) => {
-                self.unsupported("WithStatement", "name the object at each access")
+                self.unsupported("WithStatement", "name the object at each access");
             }
             Statement::TSEnumDeclaration(_) => {
                 self.unsupported(
@@ -75,17 +75,17 @@ impl<'a> Compiler<'a> {
             Statement::TSImportEqualsDeclaration(_)
             | Statement::TSExportAssignment(_)
             | Statement::TSNamespaceExportDeclaration(_) => {
-                self.unsupported("TSImportEqualsDeclaration", MODULES)
+                self.unsupported("TSImportEqualsDeclaration", MODULES);
             }
             Statement::ImportDeclaration(_) => self.unsupported("ImportDeclaration", MODULES),
             Statement::ExportAllDeclaration(_) => self.unsupported("ExportAllDeclaration", MODULES),
             Statement::ExportDefaultDeclaration(_) => {
-                self.unsupported("ExportDefaultDeclaration", MODULES)
+                self.unsupported("ExportDefaultDeclaration", MODULES);
             }
             Statement::ExportDeclaration(_)
             | Statement::ExportNamedDeclaration(_)
             | Statement::ExportFromDeclaration(_) => {
-                self.unsupported("ExportNamedDeclaration", MODULES)
+                self.unsupported("ExportNamedDeclaration", MODULES);
             }
         }
         self.span = old;

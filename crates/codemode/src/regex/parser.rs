@@ -136,7 +136,7 @@ fn resolve(node: &mut Node, names: &[(String, Vec<usize>)], refs: &[String]) {
         }
         Node::Seq(list) | Node::Alt(list) => list.iter_mut().for_each(|n| resolve(n, names, refs)),
         Node::Group { node, .. } | Node::Look { node, .. } | Node::Repeat { node, .. } => {
-            resolve(node, names, refs)
+            resolve(node, names, refs);
         }
         _ => {}
     }

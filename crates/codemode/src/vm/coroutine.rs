@@ -294,7 +294,9 @@ impl Vm {
         let state = match self.coroutine(id) {
             Some(co) if co.kind == CoKind::Generator => co.state,
             _ => {
-                return Err(self.type_error("next method called on an object that is no generator."));
+                return Err(
+                    self.type_error("next method called on an object that is no generator.")
+                );
             }
         };
         match state {
@@ -326,7 +328,7 @@ impl Vm {
         let promise = self.new_promise();
         match self.coroutine_mut(id) {
             Some(co) if co.kind == CoKind::AsyncGenerator => {
-                co.queue.push_back((how, value, promise))
+                co.queue.push_back((how, value, promise));
             }
             _ => {
                 let Abrupt::Throw(error) =

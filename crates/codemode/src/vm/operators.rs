@@ -125,7 +125,9 @@ impl Vm {
             Arith::Shl => return self.big_shift(x, y),
             Arith::Shr => return self.big_shift(x, &-y),
             Arith::UShr => {
-                return Err(self.type_error("BigInts have no unsigned right shift, use >> instead."));
+                return Err(
+                    self.type_error("BigInts have no unsigned right shift, use >> instead.")
+                );
             }
         };
         self.new_big(value)
