@@ -115,7 +115,7 @@ fn quickjs(source: &str, count: usize) -> (Duration, Duration) {
         context.with(|ctx| {
             ctx.eval::<rquickjs::Value<'_>, _>(wrapped.as_str())
                 .map(|_| ())
-                .unwrap()
+                .unwrap();
         });
     })
 }

@@ -38,7 +38,7 @@ fn parse(text: &str) -> Vec<Case> {
                     request[*field] = json.unwrap_or_else(|error| panic!("{name}: {error}"));
                 }
                 None if line.starts_with("prelude: ") && code.is_empty() => {
-                    request["prelude"] = json!(line[9..])
+                    request["prelude"] = json!(line[9..]);
                 }
                 None => code.push(line),
             }
