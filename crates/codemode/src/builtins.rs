@@ -1,0 +1,57 @@
+//! The built-in objects and functions.
+
+mod array;
+mod array_change;
+mod bigint;
+mod bytes;
+mod collections;
+mod console;
+mod crypto;
+mod date;
+mod error;
+mod function;
+mod global;
+mod headers;
+mod iterator;
+pub(crate) mod json;
+mod json_reader;
+mod math;
+mod number;
+mod object;
+mod promise;
+mod regexp;
+mod string;
+mod symbol;
+mod tools;
+mod url;
+
+pub(crate) use console::{plain_text, render};
+pub(crate) use error::describe as describe_error;
+
+use crate::realm::Builder;
+
+/// Describes everything a program finds.
+pub(crate) fn install(b: &mut Builder) {
+    object::install(b);
+    function::install(b);
+    array::install(b);
+    string::install(b);
+    number::install(b);
+    bigint::install(b);
+    symbol::install(b);
+    math::install(b);
+    json::install(b);
+    error::install(b);
+    iterator::install(b);
+    collections::install(b);
+    promise::install(b);
+    date::install(b);
+    regexp::install(b);
+    console::install(b);
+    global::install(b);
+    url::install(b);
+    headers::install(b);
+    bytes::install(b);
+    crypto::install(b);
+    tools::install(b);
+}
