@@ -1,0 +1,269 @@
+//! The exports of CommonJS modules: `module.exports = …`, `exports.a = …`, and what compilers write for them.
+
+use std::collections::HashMap;
+
+use oxc_ast::ast::{
+    Argument, AssignmentExpression, AssignmentTarget, CallExpression, Expression, ObjectExpression,
+    ObjectPropertyKind, Statement,
+};
+
+use super::Reader;
+use super::declarations::{kind_of_value, offset_of, top_level_kinds};
+use crate::facts::{ImportFlags, Origin, SymbolKind};
+
+/// Which object of CommonJS an expression names.
+#[derive(PartialEq)]
+enum Target {
+    /// `module.exports` or `exports` itself.
+    Whole,
+    /// A property of it.
+    Property(String),
+}
+
+impl Reader<'_, '_> {
+    /// Reads CommonJS exports, where the file has no `import` or `export` of its own.
+    pub(super) fn read_commonjs(&mut self) {
+        let is_module = self
+            .program
+            .body
+            .iter()
+            .any(Statement::is_module_declaration);
+        if is_module || !self.is_javascript {
+            return;
+        }
+        let kinds = top_level_kinds(self.program);
+        let program = self.program;
+        for statement in &program.body {
+            self.read_commonjs_statement(statement, &kinds);
+        }
+    }
+
+    fn read_commonjs_statement(
+        &mut self,
+        statement: &Statement<'_>,
+        kinds: &HashMap<String, SymbolKind>,
+    ) {
+        match statement {
+            Statement::ExpressionStatement(statement) => {
+                self.read_commonjs_expression(&statement.expression, kinds);
+            }
+            Statement::VariableDeclaration(variables) => {
+                for init in variables
+                    .declarations
+                    .iter()
+                    .filter_map(|variable| variable.init.as_ref())
+                {
+                    self.read_commonjs_expression(init, kinds);
+                }
+            }
+            Statement::BlockStatement(block) => {
+                block
+                    .body
+                    .iter()
+                    .for_each(|inner| self.read_commonjs_statement(inner, kinds));
+            }
+            Statement::IfStatement(branch) => {
+                self.read_commonjs_statement(&branch.consequent, kinds);
+                if let Some(alternate) = &branch.alternate {
+                    self.read_commonjs_statement(alternate, kinds);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn read_commonjs_expression(
+        &mut self,
+        expression: &Expression<'_>,
+        kinds: &HashMap<String, SymbolKind>,
+    ) {
+        match expression.get_inner_expression() {
+            Expression::AssignmentExpression(assignment) => {
+                self.read_commonjs_assignment(assignment, kinds)
+            }
+            Expression::SequenceExpression(sequence) => {
+                for part in &sequence.expressions {
+                    self.read_commonjs_expression(part, kinds);
+                }
+            }
+            Expression::CallExpression(call) => self.read_commonjs_call(call, kinds),
+            _ => {}
+        }
+    }
+
+    fn read_commonjs_assignment(
+        &mut self,
+        assignment: &AssignmentExpression<'_>,
+        kinds: &HashMap<String, SymbolKind>,
+    ) {
+        // `exports.a = exports.b = void 0` announces names that are assigned later.
+        let value = innermost_value(assignment);
+        match target_of(&assignment.left) {
+            Some(Target::Property(name)) if name != "__esModule" => {
+                let origin = match self.required_module(value) {
+                    Some(import) => Origin::Imported {
+                        import,
+                        name: "*".to_owned(),
+                    },
+                    None => {
+                        Origin::Declared(kind_of_value(value, kinds).unwrap_or(SymbolKind::Const))
+                    }
+                };
+                self.push_export(&name, origin, offset_of(assignment));
+            }
+            Some(Target::Whole) => self.read_whole(value, kinds),
+            _ => {}
+        }
+        if let Expression::AssignmentExpression(inner) = assignment.right.get_inner_expression() {
+            self.read_commonjs_assignment(inner, kinds);
+        }
+    }
+
+    fn read_whole(&mut self, value: &Expression<'_>, kinds: &HashMap<String, SymbolKind>) {
+        if let Some(import) = self.required_module(value) {
+            self.star(import);
+            return;
+        }
+        match value.get_inner_expression() {
+            Expression::ObjectExpression(object) => self.read_object(object, kinds),
+            Expression::Identifier(name) if matches!(name.name.as_str(), "exports" | "module") => {}
+            value => {
+                let kind = kind_of_value(value, kinds).unwrap_or(SymbolKind::Const);
+                self.push_export("default", Origin::Declared(kind), offset_of(value));
+            }
+        }
+    }
+
+    fn read_object(&mut self, object: &ObjectExpression<'_>, kinds: &HashMap<String, SymbolKind>) {
+        for property in &object.properties {
+            match property {
+                ObjectPropertyKind::ObjectProperty(property) => {
+                    let Some(name) = property.key.static_name() else {
+                        continue;
+                    };
+                    let origin = match self.required_module(&property.value) {
+                        Some(import) => Origin::Imported {
+                            import,
+                            name: "*".to_owned(),
+                        },
+                        None => Origin::Declared(
+                            kind_of_value(&property.value, kinds).unwrap_or(SymbolKind::Const),
+                        ),
+                    };
+                    self.push_export(&name, origin, offset_of(&**property));
+                }
+                ObjectPropertyKind::SpreadProperty(spread) => {
+                    if let Some(import) = self.required_module(&spread.argument) {
+                        self.star(import);
+                    }
+                }
+            }
+        }
+    }
+
+    fn read_commonjs_call(
+        &mut self,
+        call: &CallExpression<'_>,
+        kinds: &HashMap<String, SymbolKind>,
+    ) {
+        let argument = |index: usize| call.arguments.get(index).and_then(Argument::as_expression);
+        let callee = match call.callee.get_inner_expression() {
+            Expression::Identifier(name) => name.name.as_str(),
+            Expression::StaticMemberExpression(member) => member.property.name.as_str(),
+            // `(0, tslib_1.__exportStar)(require("./a"), exports)`
+            Expression::SequenceExpression(sequence) => match sequence.expressions.last() {
+                Some(Expression::StaticMemberExpression(member)) => member.property.name.as_str(),
+                _ => return,
+            },
+            _ => return,
+        };
+        match callee {
+            "defineProperty" => {
+                let (Some(object), Some(Expression::StringLiteral(name))) =
+                    (argument(0), argument(1))
+                else {
+                    return;
+                };
+                if target_of_value(object) == Some(Target::Whole) && name.value != "__esModule" {
+                    let kind = argument(2)
+                        .and_then(|value| kind_of_value(value, kinds))
+                        .unwrap_or(SymbolKind::Const);
+                    self.push_export(&name.value, Origin::Declared(kind), offset_of(call));
+                }
+            }
+            "__exportStar" | "__export" => {
+                if let Some(import) = argument(0).and_then(|value| self.required_module(value)) {
+                    self.star(import);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn star(&mut self, import: u32) {
+        self.facts.star_exports.push(import);
+        let flags = &mut self.facts.imports[import as usize].flags;
+        *flags = flags.with(ImportFlags::REEXPORT);
+        self.mark_used(import);
+    }
+
+    /// The import that a `require()` value is.
+    fn required_module(&self, value: &Expression<'_>) -> Option<u32> {
+        let Expression::CallExpression(call) = value.get_inner_expression() else {
+            return None;
+        };
+        let source = call.common_js_require()?;
+        let line = self.line_of(&**call);
+        let position = self
+            .facts
+            .imports
+            .iter()
+            .position(|import| import.line == line && import.module == source.value.as_str())?;
+        u32::try_from(position).ok()
+    }
+}
+
+fn innermost_value<'v, 'a>(assignment: &'v AssignmentExpression<'a>) -> &'v Expression<'a> {
+    match assignment.right.get_inner_expression() {
+        Expression::AssignmentExpression(inner) => innermost_value(inner),
+        value => value,
+    }
+}
+
+fn target_of(target: &AssignmentTarget<'_>) -> Option<Target> {
+    match target {
+        AssignmentTarget::AssignmentTargetIdentifier(name) if name.name == "exports" => {
+            Some(Target::Whole)
+        }
+        AssignmentTarget::StaticMemberExpression(member) => {
+            property_target(&member.object, member.property.name.as_str())
+        }
+        AssignmentTarget::ComputedMemberExpression(member) => match &member.expression {
+            Expression::StringLiteral(name) => property_target(&member.object, &name.value),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn target_of_value(value: &Expression<'_>) -> Option<Target> {
+    match value.get_inner_expression() {
+        Expression::Identifier(name) if name.name == "exports" => Some(Target::Whole),
+        Expression::StaticMemberExpression(member) => {
+            property_target(&member.object, member.property.name.as_str())
+        }
+        _ => None,
+    }
+}
+
+fn property_target(object: &Expression<'_>, property: &str) -> Option<Target> {
+    match object.get_inner_expression() {
+        Expression::Identifier(name) if name.name == "module" => {
+            (property == "exports").then_some(Target::Whole)
+        }
+        object => match target_of_value(object)? {
+            Target::Whole => Some(Target::Property(property.to_owned())),
+            Target::Property(_) => None,
+        },
+    }
+}

@@ -1,0 +1,244 @@
+//! The graph of a set of files, kept up to date change by change.
+//!
+//! The model knows no disk and no clock: files are given to it and taken away, and [`Model::commit`] brings the graph
+//! up to date. Only what a change can reach is worked out anew: the facts of changed files, the imports of files that
+//! had asked for a path that came or went, and then the links. The result is that of a build from nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use crate::facts::{self, FileFacts, Problem};
+use crate::filter;
+use crate::graph::Graph;
+use crate::language::Language;
+use crate::link::{LinkFacts, LinkFile, link};
+use crate::resolve::{FileResolution, Resolver};
+use crate::world::{World, ancestors, is_config, probe_key};
+
+/// A file read and made ready for the model. Preparing is pure and can be done on any thread.
+#[derive(Clone, Debug)]
+pub struct PreparedFile {
+    path: String,
+    facts: Option<Arc<FileFacts>>,
+    config: Option<String>,
+}
+
+impl PreparedFile {
+    /// Reads what the graph needs of a file. `known` are facts read from the same bytes before.
+    #[must_use]
+    pub fn new(path: &str, bytes: &[u8], known: Option<Arc<FileFacts>>) -> Self {
+        let is_small = bytes.len() as u64 <= filter::SIZE_LIMIT;
+        let is_source = is_small
+            && Language::of_path(path).is_some()
+            && filter::is_written_by_people(path, bytes);
+        let facts =
+            is_source.then(|| known.unwrap_or_else(|| Arc::new(facts::extract(path, bytes))));
+        let config = (is_small && is_config(path, bytes))
+            .then(|| String::from_utf8_lossy(bytes).into_owned());
+        Self {
+            path: path.to_owned(),
+            facts,
+            config,
+        }
+    }
+
+    /// A file that is a node and nothing more: too large, unreadable, or of no language.
+    #[must_use]
+    pub fn bare(path: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            facts: None,
+            config: None,
+        }
+    }
+
+    /// The facts, for a cache.
+    #[must_use]
+    pub fn facts(&self) -> Option<&Arc<FileFacts>> {
+        self.facts.as_ref()
+    }
+}
+
+struct ModelFile {
+    world_id: u32,
+    facts: Option<Arc<FileFacts>>,
+    link_facts: Option<LinkFacts>,
+    resolution: Option<FileResolution>,
+}
+
+/// The files of a folder and their graph.
+pub struct Model {
+    root: String,
+    world: World,
+    resolver: Resolver,
+    files: BTreeMap<String, ModelFile>,
+    graph: Graph,
+    dirty: FxHashSet<String>,
+    /// Keys of paths, files and directories, that came or went since the last commit.
+    moved: FxHashSet<u64>,
+    configs_changed: bool,
+    changed: bool,
+}
+
+impl Model {
+    /// An empty folder. `root` is the absolute path that the header shows and whose last part names the root node.
+    #[must_use]
+    pub fn new(root: &str) -> Self {
+        let world = World::default();
+        let resolver = Resolver::new(&world);
+        let graph = link(root, crate::interner::Interner::default(), &[]);
+        Self {
+            root: root.to_owned(),
+            world,
+            resolver,
+            files: BTreeMap::new(),
+            graph,
+            dirty: FxHashSet::default(),
+            moved: FxHashSet::default(),
+            configs_changed: false,
+            changed: false,
+        }
+    }
+
+    /// Adds a file or takes its new contents.
+    pub fn set(&mut self, file: PreparedFile) {
+        let PreparedFile {
+            path,
+            facts,
+            config,
+        } = file;
+        if !self.world.is_file(&path) {
+            self.note_move(&path);
+        }
+        let world_id = self.world.add(&path);
+        if self.world.config(&path) != config.as_deref() {
+            self.configs_changed = true;
+            match &config {
+                Some(text) => self.world.set_config(&path, text),
+                None => self.world.remove_config(&path),
+            }
+        }
+        let link_facts = facts
+            .as_ref()
+            .map(|facts| LinkFacts::new(&mut self.graph.names, facts));
+        self.dirty.insert(path.clone());
+        self.files.insert(
+            path,
+            ModelFile {
+                world_id,
+                facts,
+                link_facts,
+                resolution: None,
+            },
+        );
+        self.changed = true;
+    }
+
+    /// Takes a file away.
+    pub fn remove(&mut self, path: &str) {
+        if self.files.remove(path).is_none() {
+            return;
+        }
+        self.configs_changed |= self.world.config(path).is_some();
+        self.world.remove(path);
+        self.note_move(path);
+        self.dirty.remove(path);
+        self.changed = true;
+    }
+
+    fn note_move(&mut self, path: &str) {
+        self.moved.insert(probe_key(path));
+        self.moved.extend(ancestors(path).map(probe_key));
+    }
+
+    /// Whether changes wait for a commit.
+    #[must_use]
+    pub fn is_dirty(&self) -> bool {
+        self.changed
+    }
+
+    /// Brings the graph up to date.
+    pub fn commit(&mut self) -> &Graph {
+        if std::mem::take(&mut self.changed) {
+            self.resolve_reached();
+            let names = std::mem::take(&mut self.graph.names);
+            let files: Vec<LinkFile<'_>> = self
+                .files
+                .iter()
+                .map(|(path, file)| LinkFile {
+                    path,
+                    world_id: file.world_id,
+                    facts: file.link_facts.as_ref(),
+                    resolution: file.resolution.as_ref(),
+                })
+                .collect();
+            self.graph = link(&self.root, names, &files);
+        }
+        &self.graph
+    }
+
+    /// Resolves the imports of the files that the changes reach.
+    fn resolve_reached(&mut self) {
+        let moved = std::mem::take(&mut self.moved);
+        let dirty = std::mem::take(&mut self.dirty);
+        let (mut javascript_stands, mut python_stands) = (true, true);
+        if std::mem::take(&mut self.configs_changed) || !moved.is_empty() {
+            let resolver = Resolver::new(&self.world);
+            (javascript_stands, python_stands) = resolver.has_same_configuration(&self.resolver);
+            self.resolver = resolver;
+        }
+        for (path, file) in &mut self.files {
+            let Some(facts) = &file.facts else { continue };
+            let stands = match Language::of_path(path) {
+                Some(language) if language.resolves_like_javascript() => javascript_stands,
+                _ => python_stands,
+            };
+            let is_reached = !stands
+                || dirty.contains(path)
+                || file.resolution.as_ref().is_none_or(|resolution| {
+                    !moved.is_empty() && resolution.probes.iter().any(|probe| moved.contains(probe))
+                });
+            if is_reached {
+                file.resolution = Some(self.resolver.resolve(&self.world, path, facts));
+            }
+        }
+    }
+
+    /// The graph of the last commit.
+    #[must_use]
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The graph of the last commit, for giving its nodes and edges ids.
+    pub(crate) fn graph_mut(&mut self) -> &mut Graph {
+        &mut self.graph
+    }
+
+    /// The paths of all files in byte order.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
+    /// The number of lines of a source; `None` for files without facts.
+    #[must_use]
+    pub fn lines(&self, path: &str) -> Option<u32> {
+        self.files
+            .get(path)?
+            .facts
+            .as_ref()
+            .map(|facts| facts.lines)
+    }
+
+    /// What couldn't be read, by file.
+    pub fn problems(&self) -> impl Iterator<Item = (&str, &Problem)> {
+        self.files.iter().flat_map(|(path, file)| {
+            file.facts
+                .iter()
+                .flat_map(|facts| &facts.problems)
+                .map(move |problem| (path.as_str(), problem))
+        })
+    }
+}
