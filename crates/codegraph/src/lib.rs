@@ -1,4 +1,5 @@
 //! The dependency graph of a folder of code.
+pub mod analysis;
 pub mod cache;
 pub mod engine;
 pub mod facts;
@@ -9,9 +10,12 @@ pub mod kg;
 pub mod language;
 mod link;
 pub mod model;
+pub mod query;
 pub mod resolve;
 pub mod snapshot;
 mod stdlib;
+pub mod tracking;
 pub mod tree_text;
 pub mod walk;
+pub mod watch;
 pub mod world;

@@ -11,6 +11,7 @@ mod python;
 mod python_roots;
 mod tsconfig;
 
+pub(crate) use glob::matches as glob_matches;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::FileFacts;

@@ -1,7 +1,7 @@
 //! The globs of tsconfig `include` lists and of workspace lists: `*`, `?`, `**`.
 
 /// Whether a root-relative path matches a pattern, component by component.
-pub(super) fn matches(pattern: &str, path: &str) -> bool {
+pub(crate) fn matches(pattern: &str, path: &str) -> bool {
     let pattern: Vec<&str> = pattern
         .split('/')
         .filter(|part| !part.is_empty() && *part != ".")
