@@ -244,6 +244,10 @@ impl Engine {
     }
 }
 
+/// Parsers and tree walks recurse with the nesting of a source, and a long chain of operators nests deeply. The system
+/// gives pages to a stack only as they are used.
+const WORKER_STACK: usize = 256 * 1024 * 1024;
+
 /// Reads and prepares files on all cores, in the order given.
 fn prepare_all<'f>(
     stale: &[&'f Found],
@@ -267,10 +271,15 @@ fn prepare_all<'f>(
             .extend(mine);
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
+        let spawned = (0..threads).filter(|_| {
+            let worker = std::thread::Builder::new()
+                .name("facts".to_owned())
+                .stack_size(WORKER_STACK);
+            worker.spawn_scoped(scope, work).is_ok()
+        });
+        if spawned.count() == 0 {
+            work();
         }
-        work();
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(index, _, _)| *index);

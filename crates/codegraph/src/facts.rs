@@ -9,6 +9,8 @@ mod javascript;
 mod lines;
 mod python;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use serde::{Deserialize, Serialize};
 
 use crate::language::Language;
@@ -244,6 +246,44 @@ pub struct FileFacts {
     pub problems: Vec<Problem>,
 }
 
+impl FileFacts {
+    fn unreadable(message: &str) -> Self {
+        let problem = Problem {
+            line: 0,
+            message: message.to_owned(),
+        };
+        Self {
+            problems: vec![problem],
+            ..Self::default()
+        }
+    }
+}
+
+/// Brackets open at once in a file that is read; recursive parsers need stack for each.
+const DEPTH_LIMIT: u32 = 1_000;
+
+/// Whether a text would take a recursive parser too deep: open brackets, or runs of one prefix operator.
+fn is_too_deep(text: &str) -> bool {
+    let (mut depth, mut run, mut before) = (0_u32, 0_u32, 0_u8);
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        run = if byte == before && matches!(byte, b'!' | b'~') {
+            run + 1
+        } else {
+            0
+        };
+        before = byte;
+        if depth > DEPTH_LIMIT || run > DEPTH_LIMIT {
+            return true;
+        }
+    }
+    false
+}
+
 /// Reads the facts of a file.
 ///
 /// `path` decides the language; bytes that are not UTF-8 are read lossily, and a file that doesn't parse gives what
@@ -255,11 +295,17 @@ pub fn extract(path: &str, bytes: &[u8]) -> FileFacts {
     };
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let mut facts = match language {
-        Language::JavaScript => javascript::extract(path, text),
-        Language::Component => component::extract(path, text),
-        Language::Python => python::extract(path, text),
-        Language::Cython => cython::extract(text),
+    let mut facts = if is_too_deep(text) {
+        FileFacts::unreadable("brackets are nested too deeply")
+    } else {
+        // The grammars are other people's code on anybody's text: a panic there must cost one file, not the graph.
+        let extracted = catch_unwind(AssertUnwindSafe(|| match language {
+            Language::JavaScript => javascript::extract(path, text),
+            Language::Component => component::extract(path, text),
+            Language::Python => python::extract(path, text),
+            Language::Cython => cython::extract(text),
+        }));
+        extracted.unwrap_or_else(|_| FileFacts::unreadable("the parser failed"))
     };
     facts.lines = u32::try_from(memchr::memchr_iter(b'\n', text.as_bytes()).count())
         .unwrap_or(u32::MAX)
@@ -270,6 +316,26 @@ pub fn extract(path: &str, bytes: &[u8]) -> FileFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hostile_sources_cost_a_problem_and_nothing_else() {
+        for source in [
+            "(".repeat(100_000),
+            "!".repeat(100_000),
+            "export { a as \"\\\\u\" }; const a = 1;".to_owned(),
+        ] {
+            let facts = extract("a.ts", source.as_bytes());
+            assert_eq!(facts.problems.len(), 1, "{:.20}", source);
+        }
+        for path in ["a.ts", "a.js", "a.vue", "a.py", "a.pyx"] {
+            assert!(
+                extract(path, &[0xFF, 0xFE, 0, b'\n', b'"', b'{'])
+                    .imports
+                    .is_empty()
+            );
+            assert!(extract(path, b"").imports.is_empty());
+        }
+    }
 
     #[test]
     fn flags_survive_their_letters() {

@@ -8,6 +8,7 @@ pub mod graph;
 pub mod interner;
 pub mod kg;
 pub mod language;
+pub mod layout;
 mod link;
 pub mod model;
 pub mod query;

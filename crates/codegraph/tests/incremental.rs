@@ -76,7 +76,7 @@ fn source(path: &str, seed: u32) -> String {
             2 => r#"{ "files": [], "references": [{ "path": "./src" }] }"#.to_owned(),
             _ => r#"{ "extends": "./src/tsconfig.json" }"#.to_owned(),
         },
-        "toml" => format!("[tool.pytest.ini_options]\npythonpath = [\"{}\"]\n", if seed % 2 == 0 { "src" } else { "py" }),
+        "toml" => format!("[tool.pytest.ini_options]\npythonpath = [\"{}\"]\n", if seed.is_multiple_of(2) { "src" } else { "py" }),
         "py" | "pyi" => format!(
             "from {} import x, a\nimport {}\nfrom {} import *\nx = y{} = 1\n__all__ = [\"a\"]\n",
             pick(0, &MODULES),
@@ -150,7 +150,7 @@ proptest! {
 fn a_created_file_resolves_what_was_missing_and_a_deleted_one_leaves_no_edge() {
     let mut model = Model::new("/w");
     let set = |model: &mut Model, path: &str, text: &str| {
-        model.set(PreparedFile::new(path, text.as_bytes(), None))
+        model.set(PreparedFile::new(path, text.as_bytes(), None));
     };
     set(&mut model, "a.ts", "import { b } from './b'; b;");
     assert!(kg::write_canonical(model.commit()).contains("|./b|local||b||"));

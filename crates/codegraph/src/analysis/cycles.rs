@@ -189,9 +189,9 @@ fn greedy_cut(members: &[u32], edges: &[(u32, u32)]) -> Vec<(u32, u32)> {
     }) {
         left.remove(&best);
         if degrees[best].0 == 0 {
-            tail.push(best)
+            tail.push(best);
         } else {
-            head.push(best)
+            head.push(best);
         }
         for (from, to) in &touching[best] {
             degrees[*from].0 -= 1;

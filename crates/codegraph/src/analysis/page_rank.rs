@@ -34,10 +34,10 @@ pub fn page_rank(files: &FileGraph, jump: &[f64]) -> Vec<f64> {
             .iter()
             .map(|weight| weight * (1.0 - DAMPING) + weight * DAMPING * dangling)
             .collect();
-        for file in 0..count {
+        for (file, rank) in ranks.iter().enumerate() {
             let targets = out(files, file);
             #[allow(clippy::cast_precision_loss)]
-            let share = DAMPING * ranks[file] / targets.len() as f64;
+            let share = DAMPING * rank / targets.len() as f64;
             for target in targets {
                 next[*target as usize] += share;
             }

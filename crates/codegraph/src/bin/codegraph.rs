@@ -1,4 +1,4 @@
-//! The code graph from the command line: `codegraph build|query|watch|export|stats DIR`.
+//! The code graph from the command line: `codegraph build|query|watch|export|layout|stats DIR`.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
+use codegraph::analysis::FileGraph;
 use codegraph::analysis::history::History;
 use codegraph::engine::Engine;
 use codegraph::filter::Filter;
 use codegraph::graph::{EdgeType, Graph};
+use codegraph::layout::{LayoutGraph, Options, layout};
 use codegraph::query::{self, Context, gnn_export};
 use codegraph::snapshot::write_atomically;
 use codegraph::tracking::directories;
@@ -97,6 +99,14 @@ enum Command {
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
+    /// Lay the files out by their imports and print where each lies.
+    Layout {
+        #[command(flatten)]
+        folder: Folder,
+        /// Print as JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Print sizes and times.
     Stats {
         #[command(flatten)]
@@ -143,6 +153,7 @@ fn run(command: Command) -> Result<(), Failure> {
             pause,
         } => watch(&folder, &snapshots, Duration::from_millis(pause)),
         Command::Export { folder, out } => export(&folder, &out),
+        Command::Layout { folder, json } => lay_out(&folder, json),
         Command::Stats { folder, json } => stats(&folder, json),
     }
 }
@@ -308,6 +319,31 @@ fn export(folder: &Folder, out: &Path) -> Result<(), Failure> {
         serde_json::to_string_pretty(&export.description)?.as_bytes(),
     )?;
     print(&format!("{}\n", out.display()))
+}
+
+fn lay_out(folder: &Folder, json: bool) -> Result<(), Failure> {
+    let engine = open(folder)?;
+    let files = FileGraph::new(engine.graph());
+    let count = u32::try_from(files.len())?;
+    let edges = (0..count).flat_map(|file| {
+        files
+            .imports(file)
+            .iter()
+            .map(move |target| (file, *target))
+    });
+    let points = layout(&LayoutGraph::new(files.len(), edges), Options::default());
+    let mut text = String::new();
+    for (path, point) in files.paths.iter().zip(points) {
+        if json {
+            text.push_str(&format!(
+                "{}\n",
+                serde_json::json!({ "path": path, "x": point.x, "y": point.y })
+            ));
+        } else {
+            text.push_str(&format!("{:10.3} {:10.3} {path}\n", point.x, point.y));
+        }
+    }
+    print(&text)
 }
 
 fn stats(folder: &Folder, json: bool) -> Result<(), Failure> {

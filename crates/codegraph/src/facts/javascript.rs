@@ -69,9 +69,7 @@ pub(super) fn extract_as(path: &str, text: &str, source_type: SourceType) -> (Fi
     };
     for diagnostic in diagnostics {
         let offset = diagnostic.labels.iter().next().map(|label| label.offset());
-        let line = offset.map_or(0, |at| {
-            reader.lines.line(u32::try_from(at).unwrap_or(u32::MAX))
-        });
+        let line = offset.map_or(0, |at| reader.lines.line(at));
         reader.facts.problems.push(Problem {
             line,
             message: diagnostic.message.to_lowercase(),
@@ -80,6 +78,7 @@ pub(super) fn extract_as(path: &str, text: &str, source_type: SourceType) -> (Fi
     reader.read_module_items();
     reader.read_nested(!module_record.dynamic_imports.is_empty());
     reader.read_commonjs();
+    reader.read_jsdoc_imports();
     reader.settle_usage();
     (reader.facts, panicked)
 }
@@ -119,6 +118,19 @@ impl Reader<'_, '_> {
             type_only,
             usage: Usage::Used,
         });
+    }
+
+    /// Types that JSDoc of JavaScript files takes from other modules.
+    fn read_jsdoc_imports(&mut self) {
+        if !self.is_javascript {
+            return;
+        }
+        for (module, member, offset) in jsdoc::imported_modules(self.program, self.text) {
+            let index = self.push_import(module, ImportFlags::TYPE_ONLY, offset);
+            if let Some(member) = member {
+                self.push_name(index, member, member, true, None);
+            }
+        }
     }
 
     /// Decides which bound names nothing refers to, by scope, by JSDoc and by JSX.

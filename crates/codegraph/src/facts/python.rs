@@ -86,7 +86,7 @@ impl Definitions<'_> {
     fn read(&mut self, statement: &Stmt) {
         match statement {
             Stmt::FunctionDef(function) => {
-                self.push(&function.name, SymbolKind::Function, &function.name)
+                self.push(&function.name, SymbolKind::Function, &function.name);
             }
             Stmt::ClassDef(class) => self.push(&class.name, SymbolKind::Class, &class.name),
             Stmt::Assign(assign) => {
@@ -95,7 +95,7 @@ impl Definitions<'_> {
                 }
             }
             Stmt::AnnAssign(assign) if assign.value.is_some() || self.is_stub => {
-                self.push_targets(&assign.target)
+                self.push_targets(&assign.target);
             }
             Stmt::TypeAlias(alias) => {
                 if let Expr::Name(name) = &*alias.name {

@@ -83,7 +83,7 @@ pub fn unescape(text: &str) -> Cow<'_, str> {
         let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         match byte {
             Some(byte @ (b'%' | b'|' | b'\n' | b'\r' | b',' | b':')) => {
-                plain.push(char::from(byte))
+                plain.push(char::from(byte));
             }
             Some(byte) if byte >= 0x80 => plain.push(byte_stand_in(byte)),
             _ => {

@@ -60,7 +60,7 @@ pub(super) fn imports_of(graph: &Graph, file: NodeIndex) -> Answer {
                 local,
                 module: module.clone(),
                 classification,
-            })
+            });
         };
         if record.names.is_empty() {
             let is_dynamic = record.flags.contains(ImportFlags::DYNAMIC)

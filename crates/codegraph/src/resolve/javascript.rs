@@ -81,7 +81,7 @@ impl Configuration {
         let mut search = Search {
             prober,
             from,
-            types_first: from.ends_with(".d.ts"),
+            types_first: is_declaration(from),
         };
         let found = self.search(&mut search, scope, specifier);
         match found {
@@ -215,7 +215,7 @@ impl Configuration {
             entries.extend(["./index", "./src/index"].map(str::to_owned));
             entries
         } else {
-            vec![key.clone(), format!("./src/{subpath}")]
+            vec![key, format!("./src/{subpath}")]
         };
         let (found, is_source) = search.entry(&directory, &targets, scope.tsconfig)?;
         let rule = if is_source && rule == Rule::Workspace {
@@ -374,7 +374,8 @@ impl Search<'_, '_> {
             .find_map(|root| self.module(&join(root, below)?))
     }
 
-    /// The first entry that exists, else the first whose source exists; says whether it is the source.
+    /// The first entry that exists, else the first whose source exists; says whether it is the source. Where the first
+    /// is a declaration file, values come from the first script after it.
     fn entry(
         &mut self,
         directory: &str,
@@ -386,10 +387,28 @@ impl Search<'_, '_> {
                 .iter()
                 .filter(|target| target.starts_with('.') || !target.contains(':'))
         };
+        let mut first: Option<Found> = None;
         for target in relative() {
-            if let Some(found) = join(directory, target).and_then(|path| self.module(&path)) {
-                return Some((found, false));
+            let Some(found) = join(directory, target).and_then(|path| self.module(&path)) else {
+                continue;
+            };
+            match first {
+                None if is_declaration(target) && !self.types_first => first = Some(found),
+                None => return Some((found, false)),
+                Some(_) if is_declaration(target) => {}
+                Some(types) => {
+                    return Some((
+                        Found {
+                            value: found.value,
+                            types: Some(types.value),
+                        },
+                        false,
+                    ));
+                }
             }
+        }
+        if let Some(found) = first {
+            return Some((found, false));
         }
         relative().find_map(|target| {
             let path = join(directory, target)?;
@@ -430,6 +449,12 @@ impl Search<'_, '_> {
             self.module(&path)
         })
     }
+}
+
+fn is_declaration(path: &str) -> bool {
+    [".d.ts", ".d.mts", ".d.cts"]
+        .iter()
+        .any(|extension| path.ends_with(extension))
 }
 
 /// Splits `@scope/name/sub/path` into name and path.

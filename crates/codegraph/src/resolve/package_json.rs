@@ -50,7 +50,7 @@ impl Packages {
                     by_directory.insert(directory.to_owned(), read_package(&value));
                 }
                 "pnpm-workspace.yaml" => {
-                    workspaces.push((directory.to_owned(), pnpm_packages(text)))
+                    workspaces.push((directory.to_owned(), pnpm_packages(text)));
                 }
                 "lerna.json" => {
                     if let Some(value) = jsonc::parse(text) {

@@ -145,10 +145,10 @@ fn stated_roots(value: &Value) -> Vec<String> {
     ] {
         match at(keys) {
             Some(Value::Array(items)) => {
-                roots.extend(items.iter().filter_map(Value::as_str).map(str::to_owned))
+                roots.extend(items.iter().filter_map(Value::as_str).map(str::to_owned));
             }
             Some(Value::String(text)) => {
-                roots.extend(text.split([' ', ':', ',']).map(str::to_owned))
+                roots.extend(text.split([' ', ':', ',']).map(str::to_owned));
             }
             _ => {}
         }

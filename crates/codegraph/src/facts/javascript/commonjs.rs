@@ -6,6 +6,7 @@ use oxc_ast::ast::{
     Argument, AssignmentExpression, AssignmentTarget, CallExpression, Expression, ObjectExpression,
     ObjectPropertyKind, Statement,
 };
+use oxc_ast_visit::{Visit, walk};
 
 use super::Reader;
 use super::declarations::{kind_of_value, offset_of, top_level_kinds};
@@ -20,6 +21,25 @@ enum Target {
     Property(String),
 }
 
+/// Finds what is assigned to `exports` wherever it happens: bundles and old libraries do it inside of functions.
+struct Assignments<'r, 't, 'a> {
+    reader: &'r mut Reader<'t, 'a>,
+    kinds: HashMap<String, SymbolKind>,
+}
+
+impl<'a> Visit<'a> for Assignments<'_, '_, '_> {
+    fn visit_assignment_expression(&mut self, assignment: &AssignmentExpression<'a>) {
+        self.reader
+            .read_commonjs_assignment(assignment, &self.kinds);
+        walk::walk_assignment_expression(self, assignment);
+    }
+
+    fn visit_call_expression(&mut self, call: &CallExpression<'a>) {
+        self.reader.read_commonjs_call(call, &self.kinds);
+        walk::walk_call_expression(self, call);
+    }
+}
+
 impl Reader<'_, '_> {
     /// Reads CommonJS exports, where the file has no `import` or `export` of its own.
     pub(super) fn read_commonjs(&mut self) {
@@ -31,64 +51,18 @@ impl Reader<'_, '_> {
         if is_module || !self.is_javascript {
             return;
         }
+        let mentions =
+            |name: &str| memchr::memmem::find(self.text.as_bytes(), name.as_bytes()).is_some();
+        if !mentions("exports") && !mentions("__export") {
+            return;
+        }
         let kinds = top_level_kinds(self.program);
         let program = self.program;
-        for statement in &program.body {
-            self.read_commonjs_statement(statement, &kinds);
+        Assignments {
+            reader: self,
+            kinds,
         }
-    }
-
-    fn read_commonjs_statement(
-        &mut self,
-        statement: &Statement<'_>,
-        kinds: &HashMap<String, SymbolKind>,
-    ) {
-        match statement {
-            Statement::ExpressionStatement(statement) => {
-                self.read_commonjs_expression(&statement.expression, kinds);
-            }
-            Statement::VariableDeclaration(variables) => {
-                for init in variables
-                    .declarations
-                    .iter()
-                    .filter_map(|variable| variable.init.as_ref())
-                {
-                    self.read_commonjs_expression(init, kinds);
-                }
-            }
-            Statement::BlockStatement(block) => {
-                block
-                    .body
-                    .iter()
-                    .for_each(|inner| self.read_commonjs_statement(inner, kinds));
-            }
-            Statement::IfStatement(branch) => {
-                self.read_commonjs_statement(&branch.consequent, kinds);
-                if let Some(alternate) = &branch.alternate {
-                    self.read_commonjs_statement(alternate, kinds);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn read_commonjs_expression(
-        &mut self,
-        expression: &Expression<'_>,
-        kinds: &HashMap<String, SymbolKind>,
-    ) {
-        match expression.get_inner_expression() {
-            Expression::AssignmentExpression(assignment) => {
-                self.read_commonjs_assignment(assignment, kinds)
-            }
-            Expression::SequenceExpression(sequence) => {
-                for part in &sequence.expressions {
-                    self.read_commonjs_expression(part, kinds);
-                }
-            }
-            Expression::CallExpression(call) => self.read_commonjs_call(call, kinds),
-            _ => {}
-        }
+        .visit_program(program);
     }
 
     fn read_commonjs_assignment(
@@ -98,7 +72,8 @@ impl Reader<'_, '_> {
     ) {
         // `exports.a = exports.b = void 0` announces names that are assigned later.
         let value = innermost_value(assignment);
-        match target_of(&assignment.left) {
+        let target = target_of(&assignment.left).or_else(|| self.alias_target(&assignment.left));
+        match target {
             Some(Target::Property(name)) if name != "__esModule" => {
                 let origin = match self.required_module(value) {
                     Some(import) => Origin::Imported {
@@ -114,9 +89,28 @@ impl Reader<'_, '_> {
             Some(Target::Whole) => self.read_whole(value, kinds),
             _ => {}
         }
-        if let Expression::AssignmentExpression(inner) = assignment.right.get_inner_expression() {
-            self.read_commonjs_assignment(inner, kinds);
-        }
+    }
+
+    /// `app.use = …` after `var app = exports = module.exports = {}`.
+    fn alias_target(&self, target: &AssignmentTarget<'_>) -> Option<Target> {
+        let AssignmentTarget::StaticMemberExpression(member) = target else {
+            return None;
+        };
+        let name = member.object.get_identifier_reference()?;
+        let is_alias = self.program.body.iter().any(|statement| match statement {
+            Statement::VariableDeclaration(variables) => {
+                variables.declarations.iter().any(|variable| {
+                    let is_named = variable
+                        .id
+                        .get_binding_identifiers()
+                        .iter()
+                        .any(|bound| bound.name == name.name);
+                    is_named && variable.init.as_ref().is_some_and(is_exports)
+                })
+            }
+            _ => false,
+        });
+        is_alias.then(|| Target::Property(member.property.name.to_string()))
     }
 
     fn read_whole(&mut self, value: &Expression<'_>, kinds: &HashMap<String, SymbolKind>) {
@@ -227,6 +221,16 @@ fn innermost_value<'v, 'a>(assignment: &'v AssignmentExpression<'a>) -> &'v Expr
     match assignment.right.get_inner_expression() {
         Expression::AssignmentExpression(inner) => innermost_value(inner),
         value => value,
+    }
+}
+
+/// Whether a value is the exports object, or is being made it.
+fn is_exports(value: &Expression<'_>) -> bool {
+    match value.get_inner_expression() {
+        Expression::AssignmentExpression(assignment) => {
+            target_of(&assignment.left) == Some(Target::Whole)
+        }
+        value => target_of_value(value) == Some(Target::Whole),
     }
 }
 

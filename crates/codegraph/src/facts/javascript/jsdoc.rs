@@ -66,6 +66,52 @@ fn types<'t>(comment: &'t str, names: &mut HashSet<&'t str>) {
     }
 }
 
+/// The modules that JSDoc comments of a JavaScript file take types from: `import("./a").T` and `@import { T } from
+/// "./a"`. Each with the taken name, if there is one, and its offset.
+pub(super) fn imported_modules<'t>(
+    program: &Program<'_>,
+    text: &'t str,
+) -> Vec<(&'t str, Option<&'t str>, u32)> {
+    let mut found = Vec::new();
+    for comment in &program.comments {
+        let Some(body) = text.get(comment.span.start as usize..comment.span.end as usize) else {
+            continue;
+        };
+        if !body.starts_with("/**") {
+            continue;
+        }
+        for (at, _) in body.match_indices("import(") {
+            let rest = &body[at + "import(".len()..];
+            if let Some((module, rest)) = quoted(rest) {
+                let member = rest
+                    .strip_prefix(").")
+                    .and_then(|rest| identifiers(rest).next());
+                found.push((module, member, offset_in(comment.span.start, at)));
+            }
+        }
+        for (at, _) in body.match_indices("@import ") {
+            let line = body[at..].lines().next().unwrap_or_default();
+            if let Some((module, _)) = line
+                .rsplit_once("from ")
+                .and_then(|(_, module)| quoted(module.trim_start()))
+            {
+                found.push((module, None, offset_in(comment.span.start, at)));
+            }
+        }
+    }
+    found
+}
+
+fn offset_in(start: u32, at: usize) -> u32 {
+    start.saturating_add(u32::try_from(at).unwrap_or(u32::MAX))
+}
+
+/// A quoted string at the start of a text, and what follows it.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    text[1..].split_once(quote)
+}
+
 /// The factory of an `@jsx name` pragma.
 pub(super) fn jsx_pragma(program: &Program<'_>, text: &str) -> Option<String> {
     program.comments.iter().find_map(|comment| {

@@ -46,15 +46,15 @@ impl Reader<'_, '_> {
                     }
                 }
                 Statement::ExportNamedDeclaration(export) => {
-                    self.read_export_list(export, &locals, &kinds)
+                    self.read_export_list(export, &locals, &kinds);
                 }
                 Statement::ExportFromDeclaration(export) => self.read_export_from(export),
                 Statement::ExportAllDeclaration(export) => self.read_export_all(export),
                 Statement::ExportDefaultDeclaration(export) => {
-                    self.read_export_default(export, &locals, &kinds)
+                    self.read_export_default(export, &locals, &kinds);
                 }
                 Statement::TSExportAssignment(export) => {
-                    self.read_export_assignment(export, &locals, &kinds)
+                    self.read_export_assignment(export, &locals, &kinds);
                 }
                 _ => {}
             }

@@ -13,7 +13,7 @@ fn read_body(body: &[Stmt], all: &mut Option<Vec<String>>) {
     for statement in body {
         match statement {
             Stmt::Assign(assign) if assign.targets.iter().any(is_all) => {
-                *all = Some(literals(&assign.value))
+                *all = Some(literals(&assign.value));
             }
             Stmt::AnnAssign(assign) if is_all(&assign.target) => {
                 *all = assign.value.as_deref().map(literals);

@@ -333,7 +333,7 @@ impl<'t> UsageVisitor<'t> {
             "cast" | "TypeVar" | "NewType" | "NamedTuple" | "TypedDict" | "assert_type"
         );
         self.with_types(are_types, |visitor| {
-            visitor.visit_arguments(&call.arguments)
+            visitor.visit_arguments(&call.arguments);
         });
     }
 }
@@ -441,7 +441,7 @@ impl<'b> Visitor<'b> for UsageVisitor<'_> {
             Expr::Name(name) => match name.ctx {
                 ExprContext::Store => self.scopes.bind(&name.id),
                 ExprContext::Load | ExprContext::Del | ExprContext::Invalid => {
-                    self.scopes.refer(&name.id)
+                    self.scopes.refer(&name.id);
                 }
             },
             Expr::Named(named) => {
@@ -462,13 +462,13 @@ impl<'b> Visitor<'b> for UsageVisitor<'_> {
                 self.scopes.leave();
             }
             Expr::ListComp(comp) => {
-                self.visit_generators(&comp.generators, |v| v.visit_expr(&comp.elt))
+                self.visit_generators(&comp.generators, |v| v.visit_expr(&comp.elt));
             }
             Expr::SetComp(comp) => {
-                self.visit_generators(&comp.generators, |v| v.visit_expr(&comp.elt))
+                self.visit_generators(&comp.generators, |v| v.visit_expr(&comp.elt));
             }
             Expr::Generator(comp) => {
-                self.visit_generators(&comp.generators, |v| v.visit_expr(&comp.elt))
+                self.visit_generators(&comp.generators, |v| v.visit_expr(&comp.elt));
             }
             Expr::DictComp(comp) => self.visit_generators(&comp.generators, |v| {
                 comp.key.iter().for_each(|key| v.visit_expr(key));
