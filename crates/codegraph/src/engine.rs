@@ -1,6 +1,6 @@
 //! A folder on disk and its graph: built once, then kept true to what is on disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ use crate::language::Language;
 use crate::model::{Model, PreparedFile};
 use crate::snapshot::{SnapshotError, snapshot_names, write_atomically};
 use crate::tree_text;
-use crate::walk::{Found, Stamp, graph_path, walk};
+use crate::walk::{Found, Stamp, Walked, graph_path, walk};
 
 /// A folder that can't be opened.
 #[derive(Debug, Error)]
@@ -64,6 +64,7 @@ pub struct Engine {
     cache: FactsCache,
     cache_file: Option<PathBuf>,
     ids: StableIds,
+    directories: BTreeSet<String>,
 }
 
 impl Engine {
@@ -96,6 +97,7 @@ impl Engine {
             cache,
             cache_file,
             ids: StableIds::default(),
+            directories: BTreeSet::new(),
         };
         engine.refresh()?;
         Ok(engine)
@@ -109,7 +111,11 @@ impl Engine {
         if !self.root.is_dir() {
             return Err(EngineError::Root(self.root.clone()));
         }
-        let found = walk(&self.root, self.filter);
+        let Walked {
+            files: found,
+            directories,
+        } = walk(&self.root, self.filter);
+        self.directories = directories;
         let mut changes = Changes::default();
         let present: FxHashSet<&str> = found.iter().map(|file| file.path.as_str()).collect();
         let gone = self
@@ -207,6 +213,12 @@ impl Engine {
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The directories of the last walk, also those without files.
+    #[must_use]
+    pub fn directories(&self) -> &BTreeSet<String> {
+        &self.directories
     }
 
     /// The folder's filter.

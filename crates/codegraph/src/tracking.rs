@@ -7,7 +7,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::language::parent;
 use crate::snapshot::{SnapshotError, write_atomically};
 
 /// The text for a folder in which no file came or went.
@@ -189,18 +188,6 @@ fn tree_to_depth(paths: &[String], depth: usize) -> String {
         files => format!("{line} ({files} files)"),
     });
     lines.collect::<Vec<_>>().join("\n")
-}
-
-/// The directories that hold files, for a watcher.
-pub fn directories<'p>(paths: impl Iterator<Item = &'p str>) -> BTreeSet<&'p str> {
-    let mut directories = BTreeSet::from([""]);
-    for path in paths {
-        let mut directory = parent(path);
-        while directories.insert(directory) {
-            directory = parent(directory);
-        }
-    }
-    directories
 }
 
 #[cfg(test)]

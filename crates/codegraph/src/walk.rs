@@ -1,7 +1,8 @@
 //! One walk over a folder: which files there are, with their sizes and times.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use ignore::{WalkBuilder, WalkState};
@@ -43,10 +44,20 @@ pub struct Found {
     pub stamp: Stamp,
 }
 
+/// What a walk found.
+#[derive(Clone, Debug, Default)]
+pub struct Walked {
+    /// The files, by path.
+    pub files: Vec<Found>,
+    /// The directories that were entered, also those without files; the root is the empty path.
+    pub directories: BTreeSet<String>,
+}
+
 /// Walks a folder. Links are not followed; what can't be read is left out. Sorted by path.
 #[must_use]
-pub fn walk(root: &Path, filter: Filter) -> Vec<Found> {
-    let found = Mutex::new(Vec::new());
+pub fn walk(root: &Path, filter: Filter) -> Walked {
+    let walked = Mutex::new(Walked::default());
+    let lock = || walked.lock().unwrap_or_else(PoisonError::into_inner);
     let walker = WalkBuilder::new(root)
         .hidden(false)
         .parents(false)
@@ -64,9 +75,16 @@ pub fn walk(root: &Path, filter: Filter) -> Vec<Found> {
         .build_parallel();
     walker.run(|| {
         Box::new(|entry| {
-            if let Ok(entry) = entry
-                && entry.file_type().is_some_and(|kind| kind.is_file())
-                && let Some(path) = graph_path(root, entry.path())
+            let Ok(entry) = entry else {
+                return WalkState::Continue;
+            };
+            let Some(path) = graph_path(root, entry.path()) else {
+                return WalkState::Continue;
+            };
+            let kind = entry.file_type();
+            if kind.is_some_and(|kind| kind.is_dir()) {
+                lock().directories.insert(path);
+            } else if kind.is_some_and(|kind| kind.is_file())
                 && filter.takes(&path)
                 && let Ok(metadata) = entry.metadata()
             {
@@ -74,24 +92,20 @@ pub fn walk(root: &Path, filter: Filter) -> Vec<Found> {
                     size: metadata.len(),
                     modified: metadata.modified().ok(),
                 };
-                let file = Found {
+                lock().files.push(Found {
                     path,
                     on_disk: entry.into_path(),
                     stamp,
-                };
-                found
-                    .lock()
-                    .unwrap_or_else(std::sync::PoisonError::into_inner)
-                    .push(file);
+                });
             }
             WalkState::Continue
         })
     });
-    let mut found = found
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    found.sort_unstable_by(|left, right| left.path.cmp(&right.path));
-    found
+    let mut walked = walked.into_inner().unwrap_or_else(PoisonError::into_inner);
+    walked
+        .files
+        .sort_unstable_by(|left, right| left.path.cmp(&right.path));
+    walked
 }
 
 fn enters(filter: Filter, path: &Path) -> bool {

@@ -96,11 +96,19 @@ impl Watcher {
         Ok(this)
     }
 
-    /// Watches the directories of the graph that aren't watched yet; ones that are gone again are passed over.
-    pub fn follow<'p>(&mut self, directories: impl IntoIterator<Item = &'p str>) {
+    /// Watches exactly these directories: new ones are added, those that are gone are dropped. Says whether any was
+    /// added: something may have happened in it before it was watched.
+    pub fn follow(&mut self, directories: &BTreeSet<String>) -> bool {
         if !cfg!(target_os = "linux") {
-            return;
+            return false;
         }
+        for gone in self.watched.difference(directories) {
+            // The system drops the watch of a directory that was deleted by itself.
+            drop(self.watcher.unwatch(&self.root.join(gone)));
+        }
+        self.watched
+            .retain(|directory| directories.contains(directory));
+        let mut has_new = false;
         for directory in directories {
             if !self.watched.contains(directory)
                 && self
@@ -108,9 +116,11 @@ impl Watcher {
                     .watch(&self.root.join(directory), RecursiveMode::NonRecursive)
                     .is_ok()
             {
-                self.watched.insert(directory.to_owned());
+                has_new = true;
+                self.watched.insert(directory.clone());
             }
         }
+        has_new
     }
 
     /// Waits for the next batch of changed paths; `None` once `until` has passed without one.

@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use codegraph::engine::Engine;
 use codegraph::filter::Filter;
 use codegraph::kg;
+use codegraph::live::LiveGraph;
+use codegraph::watch::Debounce;
 
 fn write(root: &Path, path: &str, text: &str) {
     let path = root.join(path);
@@ -159,4 +162,43 @@ fn a_root_that_is_gone_is_an_error_and_the_graph_stays() {
     assert!(engine.refresh().is_err());
     assert_eq!(kg::write_canonical(engine.graph()), before);
     assert!(Engine::open(&root, Filter::default(), None).is_err());
+}
+
+#[test]
+fn a_watched_folder_takes_in_saves_renames_and_new_directories() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    write(root, "a.ts", "import { b } from './b'; b;");
+    let debounce = Debounce {
+        pause: Duration::from_millis(20),
+        at_most: Duration::from_secs(1),
+    };
+    let mut live = LiveGraph::open(root, Filter::default(), None, debounce).unwrap();
+    let mut wait_for = |what: &dyn Fn(&str) -> bool| {
+        let until = Instant::now() + Duration::from_secs(30);
+        while !what(&kg::write_canonical(live.engine().graph())) {
+            assert!(
+                live.next_changes(until).unwrap().is_some(),
+                "the change never came"
+            );
+        }
+        assert_eq!(
+            kg::write_canonical(live.engine().graph()),
+            kg::write_canonical(open(root).graph())
+        );
+    };
+    write(root, "b.ts", "export const b = 1;");
+    wait_for(&|kg| kg.contains("IMPORTS_SYMBOL"));
+    write(root, "deep/er/c.ts", "export const c = 1;");
+    wait_for(&|kg| kg.contains("||c.ts|"));
+    write(root, "deep/er/c.ts", "export const renamed = 1;");
+    wait_for(&|kg| kg.contains("||renamed|"));
+    fs::rename(root.join("deep"), root.join("moved")).unwrap();
+    wait_for(&|kg| kg.contains("||moved|") && !kg.contains("||deep|"));
+    assert!(
+        live.ask("exports moved/er/c.ts", None)
+            .unwrap()
+            .to_string()
+            .contains("renamed:const")
+    );
 }

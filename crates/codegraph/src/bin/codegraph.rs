@@ -12,10 +12,10 @@ use codegraph::engine::Engine;
 use codegraph::filter::Filter;
 use codegraph::graph::{EdgeType, Graph};
 use codegraph::layout::{LayoutGraph, Options, layout};
+use codegraph::live::LiveGraph;
 use codegraph::query::{self, Context, gnn_export};
 use codegraph::snapshot::write_atomically;
-use codegraph::tracking::directories;
-use codegraph::watch::{Debounce, Watcher};
+use codegraph::watch::Debounce;
 use codegraph::{kg, tree_text};
 
 type Failure = Box<dyn std::error::Error>;
@@ -158,14 +158,17 @@ fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
-fn open(folder: &Folder) -> Result<Engine, Failure> {
-    let filter = Filter {
+fn filter(folder: &Folder) -> Filter {
+    Filter {
         honour_gitignore: !folder.no_gitignore,
         include_build_output: folder.build_output,
-    };
+    }
+}
+
+fn open(folder: &Folder) -> Result<Engine, Failure> {
     Ok(Engine::open(
         &folder.directory,
-        filter,
+        filter(folder),
         folder.cache.clone(),
     )?)
 }
@@ -275,36 +278,34 @@ fn ask_all(
 }
 
 fn watch(folder: &Folder, snapshots: &Path, pause: Duration) -> Result<(), Failure> {
-    let mut engine = open(folder)?;
     let debounce = Debounce {
         pause,
         ..Debounce::default()
     };
-    let mut watcher = Watcher::new(engine.root(), debounce)?;
+    let mut live = LiveGraph::open(
+        &folder.directory,
+        filter(folder),
+        folder.cache.clone(),
+        debounce,
+    )?;
     loop {
-        watcher.follow(directories(engine.model().paths()));
-        let path = engine.write_snapshot(snapshots)?;
-        print(&format!("{} {}\n", counts(engine.graph()), path.display()))?;
-        loop {
-            let until = Instant::now() + Duration::from_secs(3600);
-            let Some(paths) = watcher.next_batch(until) else {
-                continue;
-            };
-            let started = Instant::now();
-            let changes = engine.refresh_paths(&paths)?;
-            if !changes.is_empty() {
-                let (added, changed, removed) = (
-                    changes.added.len(),
-                    changes.changed.len(),
-                    changes.removed.len(),
-                );
-                print(&format!(
-                    "+{added} ~{changed} -{removed} in {:.1} ms\n",
-                    started.elapsed().as_secs_f64() * 1e3
-                ))?;
-                break;
+        let path = live.engine_mut().write_snapshot(snapshots)?;
+        print(&format!(
+            "{} {}\n",
+            counts(live.engine().graph()),
+            path.display()
+        ))?;
+        let changes = loop {
+            if let Some(changes) = live.next_changes(Instant::now() + Duration::from_secs(3600))? {
+                break changes;
             }
-        }
+        };
+        let (added, changed, removed) = (
+            changes.added.len(),
+            changes.changed.len(),
+            changes.removed.len(),
+        );
+        print(&format!("+{added} ~{changed} -{removed}\n"))?;
     }
 }
 

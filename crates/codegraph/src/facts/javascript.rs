@@ -6,6 +6,8 @@ mod jsdoc;
 mod module_items;
 mod nested;
 
+use std::collections::HashSet;
+
 use oxc_allocator::Allocator;
 use oxc_ast::ast::Program;
 use oxc_parser::{Parser, ParserReturn};
@@ -27,6 +29,8 @@ struct Reader<'t, 'a> {
     /// Import names whose usage is only known at the end: import index, name index, symbol.
     bound: Vec<(u32, u32, SymbolId)>,
     has_jsx: bool,
+    /// Local names of the CommonJS exports object.
+    exports_aliases: HashSet<String>,
 }
 
 /// Reads the facts of a JavaScript or TypeScript file; `path` decides the dialect.
@@ -66,6 +70,7 @@ pub(super) fn extract_as(path: &str, text: &str, source_type: SourceType) -> (Fi
         facts: FileFacts::default(),
         bound: Vec::new(),
         has_jsx: false,
+        exports_aliases: HashSet::new(),
     };
     for diagnostic in diagnostics {
         let offset = diagnostic.labels.iter().next().map(|label| label.offset());

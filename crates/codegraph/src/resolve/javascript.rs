@@ -251,25 +251,32 @@ impl Search<'_, '_> {
         if path.is_empty() {
             return None;
         }
+        let exact = |search: &mut Self| {
+            search
+                .prober
+                .file(path)
+                .map(|value| Found { value, types: None })
+        };
         let replaced = match extension(path) {
-            "js" => self.variants(
+            "js" | "ts" if !is_declaration(path) => self.variants(
                 &path[..path.len() - 3],
                 &[".ts", ".tsx"],
                 &[".d.ts"],
                 &[".js", ".jsx"],
             ),
-            "jsx" => self.variants(
+            "jsx" | "tsx" => self.variants(
                 &path[..path.len() - 4],
                 &[".tsx", ".ts"],
                 &[".d.ts"],
                 &[".jsx", ".js"],
             ),
-            "mjs" => self.variants(&path[..path.len() - 4], &[".mts"], &[".d.mts"], &[".mjs"]),
-            "cjs" => self.variants(&path[..path.len() - 4], &[".cts"], &[".d.cts"], &[".cjs"]),
-            "ts" | "tsx" | "mts" | "cts" | "json" | "vue" | "svelte" => self
-                .prober
-                .file(path)
-                .map(|value| Found { value, types: None }),
+            "mjs" | "mts" if !is_declaration(path) => {
+                self.variants(&path[..path.len() - 4], &[".mts"], &[".d.mts"], &[".mjs"])
+            }
+            "cjs" | "cts" if !is_declaration(path) => {
+                self.variants(&path[..path.len() - 4], &[".cts"], &[".d.cts"], &[".cjs"])
+            }
+            "ts" | "mts" | "cts" | "json" | "vue" | "svelte" => exact(self),
             _ => None,
         };
         replaced

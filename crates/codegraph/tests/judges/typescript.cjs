@@ -95,7 +95,7 @@ for (const file of absolute) {
     }
   }
   if (/\.d\.[cm]?ts$/.test(name)) continue;
-  for (const problem of program.getSuggestionDiagnostics?.(source) ?? program.getSemanticDiagnostics(source)) {
+  for (const problem of program.getSemanticDiagnostics(source)) {
     if ([6133, 6192, 6196, 6198].includes(problem.code)) namesAt(source, problem).forEach((local) => judgedUnused.add(`${name} ${local}`));
   }
 }

@@ -1,10 +1,10 @@
 //! The exports of CommonJS modules: `module.exports = …`, `exports.a = …`, and what compilers write for them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use oxc_ast::ast::{
     Argument, AssignmentExpression, AssignmentTarget, CallExpression, Expression, ObjectExpression,
-    ObjectPropertyKind, Statement,
+    ObjectPropertyKind, Statement, VariableDeclarator,
 };
 use oxc_ast_visit::{Visit, walk};
 
@@ -19,6 +19,36 @@ enum Target {
     Whole,
     /// A property of it.
     Property(String),
+}
+
+/// Finds the names of the exports object: `var app = exports = module.exports = {}` and `module.exports = app`.
+#[derive(Default)]
+struct ExportedNames {
+    aliases: HashSet<String>,
+}
+
+impl<'a> Visit<'a> for ExportedNames {
+    fn visit_variable_declarator(&mut self, variable: &VariableDeclarator<'a>) {
+        if variable.init.as_ref().is_some_and(is_exports) {
+            self.aliases.extend(
+                variable
+                    .id
+                    .get_identifier_name()
+                    .map(|name| name.to_string()),
+            );
+        }
+        walk::walk_variable_declarator(self, variable);
+    }
+
+    fn visit_assignment_expression(&mut self, assignment: &AssignmentExpression<'a>) {
+        if target_of(&assignment.left) == Some(Target::Whole)
+            && let Expression::Identifier(name) = innermost_value(assignment)
+            && !matches!(name.name.as_str(), "exports" | "module")
+        {
+            self.aliases.insert(name.name.to_string());
+        }
+        walk::walk_assignment_expression(self, assignment);
+    }
 }
 
 /// Finds what is assigned to `exports` wherever it happens: bundles and old libraries do it inside of functions.
@@ -40,7 +70,7 @@ impl<'a> Visit<'a> for Assignments<'_, '_, '_> {
     }
 }
 
-impl Reader<'_, '_> {
+impl<'t, 'a> Reader<'t, 'a> {
     /// Reads CommonJS exports, where the file has no `import` or `export` of its own.
     pub(super) fn read_commonjs(&mut self) {
         let is_module = self
@@ -58,6 +88,9 @@ impl Reader<'_, '_> {
         }
         let kinds = top_level_kinds(self.program);
         let program = self.program;
+        let mut names = ExportedNames::default();
+        names.visit_program(program);
+        self.exports_aliases = names.aliases;
         Assignments {
             reader: self,
             kinds,
@@ -91,25 +124,14 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// `app.use = …` after `var app = exports = module.exports = {}`.
+    /// `app.use = …` where `app` is, or becomes, the exports object.
     fn alias_target(&self, target: &AssignmentTarget<'_>) -> Option<Target> {
         let AssignmentTarget::StaticMemberExpression(member) = target else {
             return None;
         };
         let name = member.object.get_identifier_reference()?;
-        let is_alias = self.program.body.iter().any(|statement| match statement {
-            Statement::VariableDeclaration(variables) => {
-                variables.declarations.iter().any(|variable| {
-                    let is_named = variable
-                        .id
-                        .get_binding_identifiers()
-                        .iter()
-                        .any(|bound| bound.name == name.name);
-                    is_named && variable.init.as_ref().is_some_and(is_exports)
-                })
-            }
-            _ => false,
-        });
+        let is_alias = self.exports_aliases.contains(name.name.as_str())
+            && member.property.name != "prototype";
         is_alias.then(|| Target::Property(member.property.name.to_string()))
     }
 
@@ -122,10 +144,36 @@ impl Reader<'_, '_> {
             Expression::ObjectExpression(object) => self.read_object(object, kinds),
             Expression::Identifier(name) if matches!(name.name.as_str(), "exports" | "module") => {}
             value => {
+                if let Some(object) = self.object_named(value) {
+                    self.read_object(object, kinds);
+                }
                 let kind = kind_of_value(value, kinds).unwrap_or(SymbolKind::Const);
                 self.push_export("default", Origin::Declared(kind), offset_of(value));
             }
         }
+    }
+
+    /// The object that a top-level variable holds: `const api = { … }; module.exports = api`.
+    fn object_named(&self, value: &Expression<'_>) -> Option<&'t ObjectExpression<'a>> {
+        let name = value.get_identifier_reference()?;
+        let variables = self
+            .program
+            .body
+            .iter()
+            .filter_map(|statement| match statement {
+                Statement::VariableDeclaration(variables) => Some(&variables.declarations),
+                _ => None,
+            });
+        variables.flatten().find_map(|variable| {
+            let is_named = variable
+                .id
+                .get_identifier_name()
+                .is_some_and(|bound| bound == name.name);
+            match variable.init.as_ref().map(Expression::get_inner_expression) {
+                Some(Expression::ObjectExpression(object)) if is_named => Some(&**object),
+                _ => None,
+            }
+        })
     }
 
     fn read_object(&mut self, object: &ObjectExpression<'_>, kinds: &HashMap<String, SymbolKind>) {

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use oxc_ast::ast::{
-    ExportAllDeclaration, ExportDefaultDeclaration, ExportDefaultDeclarationKind,
+    Declaration, ExportAllDeclaration, ExportDefaultDeclaration, ExportDefaultDeclarationKind,
     ExportFromDeclaration, ExportNamedDeclaration, ImportDeclaration, ImportDeclarationSpecifier,
     Statement, TSExportAssignment, TSImportEqualsDeclaration, TSModuleReference,
+    TSNamespaceDeclarationBody,
 };
 
 use super::Reader;
@@ -235,6 +236,47 @@ impl Reader<'_, '_> {
         };
         let origin = origin.unwrap_or(Origin::Declared(SymbolKind::Const));
         self.push_export("default", origin, export.span.start);
+        if let oxc_ast::ast::Expression::Identifier(name) = export.expression.get_inner_expression()
+        {
+            self.read_namespace_members(&name.name);
+        }
+    }
+
+    /// What `export =` makes of a namespace: its members can be imported by name.
+    fn read_namespace_members(&mut self, name: &str) {
+        let program = self.program;
+        let namespaces =
+            program
+                .body
+                .iter()
+                .filter_map(|statement| match statement.as_declaration() {
+                    Some(Declaration::TSNamespaceDeclaration(namespace))
+                        if namespace.id.name == name =>
+                    {
+                        Some(namespace)
+                    }
+                    _ => None,
+                });
+        for namespace in namespaces {
+            let TSNamespaceDeclarationBody::TSModuleBlock(block) = &namespace.body else {
+                continue;
+            };
+            let is_ambient = namespace.declare || self.is_declaration_file;
+            for statement in &block.body {
+                let declaration = match statement {
+                    Statement::ExportDeclaration(export) => Some(&export.declaration),
+                    other if is_ambient => other.as_declaration(),
+                    _ => None,
+                };
+                for declared in declaration.into_iter().flat_map(declared_by) {
+                    self.push_export(
+                        &declared.name,
+                        Origin::Declared(declared.kind),
+                        declared.offset,
+                    );
+                }
+            }
+        }
     }
 
     /// In a declaration file that is a module but has no export list, every declaration is exported, `export` or
