@@ -8,6 +8,8 @@ mod cython;
 mod javascript;
 mod lines;
 mod python;
+#[cfg(feature = "rust")]
+mod rust;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -304,6 +306,10 @@ pub fn extract(path: &str, bytes: &[u8]) -> FileFacts {
             Language::Component => component::extract(path, text),
             Language::Python => python::extract(path, text),
             Language::Cython => cython::extract(text),
+            #[cfg(feature = "rust")]
+            Language::Rust => rust::extract(text),
+            #[cfg(not(feature = "rust"))]
+            Language::Rust => FileFacts::default(),
         }));
         extracted.unwrap_or_else(|_| FileFacts::unreadable("the parser failed"))
     };

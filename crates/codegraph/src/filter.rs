@@ -6,7 +6,7 @@ use crate::language::{extension, file_name};
 pub const SIZE_LIMIT: u64 = 1024 * 1024;
 
 /// Version control, dependencies and caches: never in.
-const FOREIGN_DIRECTORIES: [&str; 38] = [
+const FOREIGN_DIRECTORIES: [&str; 39] = [
     ".git",
     ".hg",
     ".svn",
@@ -45,6 +45,7 @@ const FOREIGN_DIRECTORIES: [&str; 38] = [
     ".history",
     ".direnv",
     ".bundle",
+    "site-packages",
 ];
 
 /// What builds and test runs write.

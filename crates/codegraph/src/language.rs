@@ -12,6 +12,8 @@ pub enum Language {
     Component,
     /// Python sources and stubs.
     Python,
+    /// Rust, with the `rust` feature.
+    Rust,
     /// Cython, for which there is no grammar: a scan of column 0.
     Cython,
 }
@@ -25,6 +27,7 @@ impl Language {
             "vue" | "svelte" => Some(Self::Component),
             "py" | "pyi" => Some(Self::Python),
             "pyx" => Some(Self::Cython),
+            "rs" if cfg!(feature = "rust") => Some(Self::Rust),
             _ => None,
         }
     }

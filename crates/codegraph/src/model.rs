@@ -183,19 +183,28 @@ impl Model {
     fn resolve_reached(&mut self) {
         let moved = std::mem::take(&mut self.moved);
         let dirty = std::mem::take(&mut self.dirty);
-        let (mut javascript_stands, mut python_stands) = (true, true);
+        let mut stands = [true; 5];
+        const LANGUAGES: [Language; 5] = [
+            Language::JavaScript,
+            Language::Component,
+            Language::Python,
+            Language::Cython,
+            Language::Rust,
+        ];
         if std::mem::take(&mut self.configs_changed) || !moved.is_empty() {
             let resolver = Resolver::new(&self.world);
-            (javascript_stands, python_stands) = resolver.has_same_configuration(&self.resolver);
+            stands = LANGUAGES.map(|language| resolver.stands_for(&self.resolver, language));
             self.resolver = resolver;
         }
+        let stands = |language| {
+            LANGUAGES
+                .iter()
+                .zip(stands)
+                .all(|(known, stands)| *known != language || stands)
+        };
         for (path, file) in &mut self.files {
             let Some(facts) = &file.facts else { continue };
-            let stands = match Language::of_path(path) {
-                Some(language) if language.resolves_like_javascript() => javascript_stands,
-                _ => python_stands,
-            };
-            let is_reached = !stands
+            let is_reached = !Language::of_path(path).is_some_and(&stands)
                 || dirty.contains(path)
                 || file.resolution.as_ref().is_none_or(|resolution| {
                     !moved.is_empty() && resolution.probes.iter().any(|probe| moved.contains(probe))

@@ -9,6 +9,7 @@ mod jsonc;
 mod package_json;
 mod python;
 mod python_roots;
+mod rust;
 mod tsconfig;
 
 pub(crate) use glob::matches as glob_matches;
@@ -185,10 +186,11 @@ pub(crate) struct FileResolution {
 /// Resolves the imports of files against one state of the world.
 ///
 /// Building it reads all configuration files; it must be built anew when one of them or the set of Python packages
-/// changes ([`Resolver::has_same_configuration`]).
+/// changes ([`Resolver::stands_for`]).
 pub(crate) struct Resolver {
     javascript: javascript::Configuration,
     python: python_roots::SourceRoots,
+    rust: rust::Packages,
 }
 
 impl Resolver {
@@ -196,15 +198,17 @@ impl Resolver {
         Self {
             javascript: javascript::Configuration::read(world),
             python: python_roots::SourceRoots::read(world),
+            rust: rust::Packages::read(world),
         }
     }
 
-    /// Whether two resolvers would ask the same questions, by language: JavaScript, Python.
-    pub(crate) fn has_same_configuration(&self, other: &Self) -> (bool, bool) {
-        (
-            self.javascript == other.javascript,
-            self.python == other.python,
-        )
+    /// Whether another resolver would answer the same for a language.
+    pub(crate) fn stands_for(&self, other: &Self, language: Language) -> bool {
+        match language {
+            Language::JavaScript | Language::Component => self.javascript == other.javascript,
+            Language::Python | Language::Cython => self.python == other.python,
+            Language::Rust => self.rust == other.rust,
+        }
     }
 
     pub(crate) fn resolve(&self, world: &World, path: &str, facts: &FileFacts) -> FileResolution {
@@ -220,6 +224,12 @@ impl Resolver {
                 resolution
                     .imports
                     .push(self.javascript.resolve(&mut prober, path, &scope, import));
+            }
+        } else if language == Language::Rust {
+            for import in &facts.imports {
+                resolution
+                    .imports
+                    .push(rust::resolve(&mut prober, &self.rust, path, import));
             }
         } else {
             let roots = self.python.for_file(path);

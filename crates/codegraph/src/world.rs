@@ -134,9 +134,12 @@ pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
 #[must_use]
 pub fn is_config(path: &str, text: &[u8]) -> bool {
     match file_name(path) {
-        "package.json" | "pyproject.toml" | "setup.cfg" | "pnpm-workspace.yaml" | "lerna.json" => {
-            true
-        }
+        "package.json"
+        | "Cargo.toml"
+        | "pyproject.toml"
+        | "setup.cfg"
+        | "pnpm-workspace.yaml"
+        | "lerna.json" => true,
         _ => {
             extension(path) == "json"
                 && text.len() <= 64 * 1024
