@@ -173,6 +173,48 @@ impl Graph {
         }
     }
 
+    /// Numbers the edges in their order.
+    pub(crate) fn number_edges(&mut self) {
+        (0..)
+            .zip(&mut self.edges)
+            .for_each(|(id, edge)| edge.id = id);
+    }
+
+    /// Puts other imports in the place of a file's. Everything is given sorted.
+    pub(crate) fn replace_file(
+        &mut self,
+        from: NodeIndex,
+        records: Vec<ImportRecord>,
+        files: &[NodeIndex],
+        symbols: &[NodeIndex],
+    ) {
+        let start = self.imports.partition_point(|import| import.from < from);
+        let end = self.imports.partition_point(|import| import.from <= from);
+        self.imports.splice(start..end, records);
+        for (edge_type, targets) in [
+            (EdgeType::Imports, files),
+            (EdgeType::ImportsSymbol, symbols),
+        ] {
+            let key = |edge: &Edge| (edge.edge_type, edge.from);
+            let start = self
+                .edges
+                .partition_point(|edge| key(edge) < (edge_type, from));
+            let end = self
+                .edges
+                .partition_point(|edge| key(edge) <= (edge_type, from));
+            let edges = targets.iter().map(|to| Edge {
+                id: 0,
+                from,
+                to: *to,
+                edge_type,
+            });
+            self.edges.splice(start..end, edges);
+        }
+        self.number_edges();
+        self.adjacency
+            .rebuild_imports(self.nodes.len(), &self.edges, &self.imports);
+    }
+
     /// Neighbours and import records by node.
     #[must_use]
     pub fn adjacency(&self) -> &Adjacency {

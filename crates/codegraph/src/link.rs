@@ -28,7 +28,7 @@ struct LinkExport {
     origin: LinkOrigin,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum LinkOrigin {
     Declared(SymbolKind),
     Imported { import: u32, name: u32 },
@@ -116,8 +116,18 @@ struct Words {
     empty: u32,
 }
 
+/// What linking knows of all files, kept from one commit to the next.
+pub(crate) struct Links {
+    by_world_id: FxHashMap<u32, u32>,
+    tables: ExportTables,
+    words: Words,
+    file_nodes: Vec<NodeIndex>,
+    /// Symbol nodes by file index and name.
+    symbol_nodes: FxHashMap<(u32, u32), NodeIndex>,
+}
+
 /// Links files, sorted by path, into a graph. `root` is the absolute path for the header.
-pub(crate) fn link(root: &str, mut names: Interner, files: &[LinkFile<'_>]) -> Graph {
+pub(crate) fn link(root: &str, mut names: Interner, files: &[LinkFile<'_>]) -> (Graph, Links) {
     let words = Words {
         star: names.intern("*"),
         default: names.intern("default"),
@@ -128,151 +138,120 @@ pub(crate) fn link(root: &str, mut names: Interner, files: &[LinkFile<'_>]) -> G
         .map(|(index, file)| (file.world_id, index))
         .collect();
     let tables = ExportTables::build(files, &by_world_id, &names, &words);
-    let mut linker = Linker {
-        files,
+    let links = Links {
         by_world_id,
         tables,
         words,
         file_nodes: Vec::with_capacity(files.len()),
         symbol_nodes: FxHashMap::default(),
+    };
+    let mut linker = Linker {
+        files,
+        links,
         nodes: Vec::new(),
         edges: Vec::new(),
-        imports: Vec::new(),
     };
     linker.add_nodes(root, &mut names);
-    for index in 0..files.len() {
-        linker.add_imports(index, &names);
-    }
-    Graph::assemble(
-        root.to_owned(),
-        names,
-        linker.nodes,
-        linker.edges,
-        linker.imports,
-    )
-}
-
-struct Linker<'f> {
-    files: &'f [LinkFile<'f>],
-    by_world_id: FxHashMap<u32, u32>,
-    tables: ExportTables,
-    words: Words,
-    file_nodes: Vec<NodeIndex>,
-    /// Symbol nodes by file index and name.
-    symbol_nodes: FxHashMap<(u32, u32), NodeIndex>,
-    nodes: Vec<Node>,
-    edges: Vec<Edge>,
-    imports: Vec<ImportRecord>,
-}
-
-impl Linker<'_> {
-    fn push_node(
-        &mut self,
-        node_type: NodeType,
-        parent: Option<NodeIndex>,
-        name: u32,
-        kind: u32,
-    ) -> NodeIndex {
-        let id = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        self.nodes.push(Node {
-            id,
-            node_type,
-            parent,
-            name,
-            kind,
-        });
-        id
-    }
-
-    fn push_edge(&mut self, edge_type: EdgeType, from: NodeIndex, to: NodeIndex) {
-        let id = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
-        self.edges.push(Edge {
-            id,
+    let Linker {
+        links,
+        nodes,
+        mut edges,
+        ..
+    } = linker;
+    let mut imports = Vec::new();
+    let mut symbol_edges = Vec::new();
+    for (index, file) in files.iter().enumerate() {
+        let from = links.file_nodes[index];
+        let output = links.output_of(file, &nodes, &names);
+        edges.extend(output.files.iter().map(|to| Edge {
+            id: 0,
             from,
-            to,
-            edge_type,
-        });
+            to: *to,
+            edge_type: EdgeType::Imports,
+        }));
+        symbol_edges.extend(output.symbols.iter().map(|to| Edge {
+            id: 0,
+            from,
+            to: *to,
+            edge_type: EdgeType::ImportsSymbol,
+        }));
+        imports.extend(output.records);
+    }
+    edges.append(&mut symbol_edges);
+    let mut graph = Graph::assemble(root.to_owned(), names, nodes, edges, imports);
+    graph.number_edges();
+    (graph, links)
+}
+
+/// What one file adds to the graph: its import records and where its edges lead, sorted.
+struct FileOutput {
+    records: Vec<ImportRecord>,
+    files: Vec<NodeIndex>,
+    symbols: Vec<NodeIndex>,
+}
+
+impl Links {
+    /// Whether a change of a file leaves all exports of the folder as they are, so that only its own edges can differ.
+    pub(crate) fn exports_stand(before: &LinkFile<'_>, after: &LinkFile<'_>) -> bool {
+        exports::signature(before) == exports::signature(after)
     }
 
-    /// Adds directories, files and symbols in the byte order of paths.
-    fn add_nodes(&mut self, root: &str, names: &mut Interner) {
-        let root_name = names.intern(
-            file_name(root.trim_end_matches(['/', '\\']))
-                .rsplit('\\')
-                .next()
-                .unwrap_or(root),
-        );
-        let root_node = self.push_node(NodeType::Dir, None, root_name, self.words.empty);
-        let mut directories: FxHashMap<&str, NodeIndex> = FxHashMap::from_iter([("", root_node)]);
-        for (path, file) in ordered_paths(self.files) {
-            let parent_node = directories.get(parent(path)).copied().unwrap_or(root_node);
-            let name = names.intern(file_name(path));
-            let node = match file {
-                None => {
-                    let node =
-                        self.push_node(NodeType::Dir, Some(parent_node), name, self.words.empty);
-                    directories.insert(path, node);
-                    node
-                }
-                Some(index) => {
-                    let kind = names.intern(extension(path));
-                    let node = self.push_node(NodeType::File, Some(parent_node), name, kind);
-                    self.file_nodes.push(node);
-                    self.add_symbols(index, node, names);
-                    node
-                }
-            };
-            self.push_edge(EdgeType::Contains, parent_node, node);
-        }
-    }
-
-    fn add_symbols(&mut self, file: u32, node: NodeIndex, names: &mut Interner) {
-        let mut exports: Vec<(u32, SymbolKind)> = self.tables.of(file).to_vec();
-        exports.sort_unstable_by(|(left, _), (right, _)| names.text(*left).cmp(names.text(*right)));
-        for (name, kind) in exports {
-            let kind = names.intern(if name == self.words.default {
-                "default"
-            } else {
-                kind.as_str()
-            });
-            let symbol = self.push_node(NodeType::Symbol, Some(node), name, kind);
-            self.symbol_nodes.insert((file, name), symbol);
-            self.push_edge(EdgeType::Exports, node, symbol);
-        }
-    }
-
-    fn add_imports(&mut self, index: usize, names: &Interner) {
-        let files = self.files;
-        let (Some(facts), Some(resolution)) = (files[index].facts, files[index].resolution) else {
+    /// Puts the new edges of a changed file into the graph. Its exports must stand.
+    pub(crate) fn relink(&self, graph: &mut Graph, file: &LinkFile<'_>) {
+        let Some(index) = self.by_world_id.get(&file.world_id) else {
             return;
         };
-        let file = u32::try_from(index).unwrap_or(u32::MAX);
-        let from = self.file_nodes[index];
-        let mut imported_files = FxHashSet::default();
-        let mut imported_symbols = FxHashSet::default();
-        let mut records = Vec::new();
+        let output = self.output_of(file, &graph.nodes, &graph.names);
+        graph.replace_file(
+            self.file_nodes[*index as usize],
+            output.records,
+            &output.files,
+            &output.symbols,
+        );
+    }
+
+    fn output_of(&self, file: &LinkFile<'_>, nodes: &[Node], names: &Interner) -> FileOutput {
+        let mut output = FileOutput {
+            records: Vec::new(),
+            files: Vec::new(),
+            symbols: Vec::new(),
+        };
+        let (Some(facts), Some(resolution)) = (file.facts, file.resolution) else {
+            return output;
+        };
+        let Some(index) = self.by_world_id.get(&file.world_id).copied() else {
+            return output;
+        };
+        let from = self.file_nodes[index as usize];
         for (import, resolved) in facts.imports.iter().zip(&resolution.imports) {
-            for (target, taken) in self.group_by_target(file, import, resolved) {
-                if let Some(target) = target.filter(|target| *target != file) {
-                    imported_files.insert(self.file_nodes[target as usize]);
+            for (target, taken) in self.group_by_target(index, import, resolved) {
+                if let Some(target) = target.filter(|target| *target != index) {
+                    output.files.push(self.file_nodes[target as usize]);
                     for name in &taken {
-                        self.symbols_of(target, name.imported, &mut imported_symbols);
+                        self.symbols_of(target, name.imported, &mut output.symbols);
                     }
                 }
-                records
+                let target = target.map(|target| self.file_nodes[target as usize]);
+                output
+                    .records
                     .push(self.record(from, import, resolved, resolution, target, &taken, names));
             }
         }
-        records.sort_by(|left, right| record_key(left, names).cmp(&record_key(right, names)));
-        self.imports.extend(records);
-        imported_files
-            .into_iter()
-            .for_each(|target| self.push_edge(EdgeType::Imports, from, target));
-        for symbol in imported_symbols {
-            if self.nodes[symbol as usize].parent != Some(from) {
-                self.push_edge(EdgeType::ImportsSymbol, from, symbol);
-            }
+        output.records.sort_by(|left, right| {
+            let by_module = || names.text(left.module).cmp(names.text(right.module));
+            left.line
+                .cmp(&right.line)
+                .then_with(by_module)
+                .then_with(|| left.target.cmp(&right.target))
+        });
+        output
+            .symbols
+            .retain(|symbol| nodes[*symbol as usize].parent != Some(from));
+        for ends in [&mut output.files, &mut output.symbols] {
+            ends.sort_unstable();
+            ends.dedup();
         }
+        output
     }
 
     /// The names of an import by the file that each comes from. An import without names is one group.
@@ -314,7 +293,7 @@ impl Linker<'_> {
     }
 
     /// The symbols that a name of a file stands for: the file's own and the one it is defined as.
-    fn symbols_of(&self, target: u32, name: u32, symbols: &mut FxHashSet<NodeIndex>) {
+    fn symbols_of(&self, target: u32, name: u32, symbols: &mut Vec<NodeIndex>) {
         if name == self.words.star {
             return;
         }
@@ -331,7 +310,7 @@ impl Linker<'_> {
         import: &LinkImport,
         resolved: &ResolvedImport,
         resolution: &FileResolution,
-        target: Option<u32>,
+        target: Option<NodeIndex>,
         taken: &[LinkName],
         names: &Interner,
     ) -> ImportRecord {
@@ -355,7 +334,7 @@ impl Linker<'_> {
             from,
             module: import.module,
             classification: resolved.classification,
-            target: target.map(|target| self.file_nodes[target as usize]),
+            target,
             names: record_names.collect(),
             flags,
             line: import.line,
@@ -364,9 +343,93 @@ impl Linker<'_> {
     }
 }
 
-/// The order of a file's import records.
-fn record_key<'n>(record: &ImportRecord, names: &'n Interner) -> (u32, &'n str, Option<NodeIndex>) {
-    (record.line, names.text(record.module), record.target)
+/// Adds the nodes of a new graph.
+struct Linker<'f> {
+    files: &'f [LinkFile<'f>],
+    links: Links,
+    nodes: Vec<Node>,
+    edges: Vec<Edge>,
+}
+
+impl Linker<'_> {
+    fn push_node(
+        &mut self,
+        node_type: NodeType,
+        parent: Option<NodeIndex>,
+        name: u32,
+        kind: u32,
+    ) -> NodeIndex {
+        let id = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        self.nodes.push(Node {
+            id,
+            node_type,
+            parent,
+            name,
+            kind,
+        });
+        id
+    }
+
+    fn push_edge(&mut self, edge_type: EdgeType, from: NodeIndex, to: NodeIndex) {
+        let id = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
+        self.edges.push(Edge {
+            id,
+            from,
+            to,
+            edge_type,
+        });
+    }
+
+    /// Adds directories, files and symbols in the byte order of paths.
+    fn add_nodes(&mut self, root: &str, names: &mut Interner) {
+        let root_name = names.intern(
+            file_name(root.trim_end_matches(['/', '\\']))
+                .rsplit('\\')
+                .next()
+                .unwrap_or(root),
+        );
+        let root_node = self.push_node(NodeType::Dir, None, root_name, self.links.words.empty);
+        let mut directories: FxHashMap<&str, NodeIndex> = FxHashMap::from_iter([("", root_node)]);
+        for (path, file) in ordered_paths(self.files) {
+            let parent_node = directories.get(parent(path)).copied().unwrap_or(root_node);
+            let name = names.intern(file_name(path));
+            let node = match file {
+                None => {
+                    let node = self.push_node(
+                        NodeType::Dir,
+                        Some(parent_node),
+                        name,
+                        self.links.words.empty,
+                    );
+                    directories.insert(path, node);
+                    node
+                }
+                Some(index) => {
+                    let kind = names.intern(extension(path));
+                    let node = self.push_node(NodeType::File, Some(parent_node), name, kind);
+                    self.links.file_nodes.push(node);
+                    self.add_symbols(index, node, names);
+                    node
+                }
+            };
+            self.push_edge(EdgeType::Contains, parent_node, node);
+        }
+    }
+
+    fn add_symbols(&mut self, file: u32, node: NodeIndex, names: &mut Interner) {
+        let mut exports: Vec<(u32, SymbolKind)> = self.links.tables.of(file).to_vec();
+        exports.sort_unstable_by(|(left, _), (right, _)| names.text(*left).cmp(names.text(*right)));
+        for (name, kind) in exports {
+            let kind = names.intern(if name == self.links.words.default {
+                "default"
+            } else {
+                kind.as_str()
+            });
+            let symbol = self.push_node(NodeType::Symbol, Some(node), name, kind);
+            self.links.symbol_nodes.insert((file, name), symbol);
+            self.push_edge(EdgeType::Exports, node, symbol);
+        }
+    }
 }
 
 /// All directories and files in the byte order of their paths; files with their index.

@@ -13,7 +13,7 @@ use crate::facts::{self, FileFacts, Problem};
 use crate::filter;
 use crate::graph::Graph;
 use crate::language::Language;
-use crate::link::{LinkFacts, LinkFile, link};
+use crate::link::{LinkFacts, LinkFile, Links, link};
 use crate::resolve::{FileResolution, Resolver};
 use crate::world::{World, ancestors, is_config, probe_key};
 
@@ -68,6 +68,18 @@ struct ModelFile {
     resolution: Option<FileResolution>,
 }
 
+impl ModelFile {
+    fn as_link_file<'f>(&'f self, path: &'f str) -> LinkFile<'f> {
+        let (facts, resolution) = (self.link_facts.as_ref(), self.resolution.as_ref());
+        LinkFile {
+            path,
+            world_id: self.world_id,
+            facts,
+            resolution,
+        }
+    }
+}
+
 /// The files of a folder and their graph.
 pub struct Model {
     root: String,
@@ -75,7 +87,9 @@ pub struct Model {
     resolver: Resolver,
     files: BTreeMap<String, ModelFile>,
     graph: Graph,
-    dirty: FxHashSet<String>,
+    links: Links,
+    /// Changed files, as they were at the last commit; `None` for new ones.
+    dirty: BTreeMap<String, Option<ModelFile>>,
     /// Keys of paths, files and directories, that came or went since the last commit.
     moved: FxHashSet<u64>,
     configs_changed: bool,
@@ -88,14 +102,15 @@ impl Model {
     pub fn new(root: &str) -> Self {
         let world = World::default();
         let resolver = Resolver::new(&world);
-        let graph = link(root, crate::interner::Interner::default(), &[]);
+        let (graph, links) = link(root, crate::interner::Interner::default(), &[]);
         Self {
             root: root.to_owned(),
             world,
             resolver,
             files: BTreeMap::new(),
             graph,
-            dirty: FxHashSet::default(),
+            links,
+            dirty: BTreeMap::new(),
             moved: FxHashSet::default(),
             configs_changed: false,
             changed: false,
@@ -123,16 +138,14 @@ impl Model {
         let link_facts = facts
             .as_ref()
             .map(|facts| LinkFacts::new(&mut self.graph.names, facts));
-        self.dirty.insert(path.clone());
-        self.files.insert(
-            path,
-            ModelFile {
-                world_id,
-                facts,
-                link_facts,
-                resolution: None,
-            },
-        );
+        let file = ModelFile {
+            world_id,
+            facts,
+            link_facts,
+            resolution: None,
+        };
+        let before = self.files.insert(path.clone(), file);
+        self.dirty.entry(path).or_insert(before);
         self.changed = true;
     }
 
@@ -162,27 +175,43 @@ impl Model {
     /// Brings the graph up to date.
     pub fn commit(&mut self) -> &Graph {
         if std::mem::take(&mut self.changed) {
-            self.resolve_reached();
-            let names = std::mem::take(&mut self.graph.names);
-            let files: Vec<LinkFile<'_>> = self
-                .files
-                .iter()
-                .map(|(path, file)| LinkFile {
-                    path,
-                    world_id: file.world_id,
-                    facts: file.link_facts.as_ref(),
-                    resolution: file.resolution.as_ref(),
-                })
-                .collect();
-            self.graph = link(&self.root, names, &files);
+            let dirty = std::mem::take(&mut self.dirty);
+            let has_reached_others = self.resolve_reached(&dirty);
+            let is_contained = !has_reached_others
+                && dirty
+                    .iter()
+                    .all(|(path, before)| match (before, self.files.get(path)) {
+                        (Some(before), Some(after)) => Links::exports_stand(
+                            &before.as_link_file(path),
+                            &after.as_link_file(path),
+                        ),
+                        _ => false,
+                    });
+            if is_contained {
+                for (path, file) in dirty
+                    .keys()
+                    .filter_map(|path| self.files.get_key_value(path))
+                {
+                    self.links.relink(&mut self.graph, &file.as_link_file(path));
+                }
+            } else {
+                let names = std::mem::take(&mut self.graph.names);
+                let files: Vec<LinkFile<'_>> = self
+                    .files
+                    .iter()
+                    .map(|(path, file)| file.as_link_file(path))
+                    .collect();
+                (self.graph, self.links) = link(&self.root, names, &files);
+            }
         }
         &self.graph
     }
 
-    /// Resolves the imports of the files that the changes reach.
-    fn resolve_reached(&mut self) {
+    /// Resolves the imports of the files that the changes reach. Says whether those are others than the changed ones,
+    /// or files came or went.
+    fn resolve_reached(&mut self, dirty: &BTreeMap<String, Option<ModelFile>>) -> bool {
         let moved = std::mem::take(&mut self.moved);
-        let dirty = std::mem::take(&mut self.dirty);
+        let mut has_reached_others = !moved.is_empty();
         let mut stands = [true; 5];
         const LANGUAGES: [Language; 5] = [
             Language::JavaScript,
@@ -205,14 +234,16 @@ impl Model {
         for (path, file) in &mut self.files {
             let Some(facts) = &file.facts else { continue };
             let is_reached = !Language::of_path(path).is_some_and(&stands)
-                || dirty.contains(path)
+                || dirty.contains_key(path)
                 || file.resolution.as_ref().is_none_or(|resolution| {
                     !moved.is_empty() && resolution.probes.iter().any(|probe| moved.contains(probe))
                 });
             if is_reached {
+                has_reached_others |= !dirty.contains_key(path);
                 file.resolution = Some(self.resolver.resolve(&self.world, path, facts));
             }
         }
+        has_reached_others
     }
 
     /// The graph of the last commit.

@@ -7,7 +7,7 @@ use codegraph::model::{Model, PreparedFile};
 use proptest::prelude::*;
 
 /// Paths that come, go and change: sources, barrels, stubs, packages, configuration.
-const PATHS: [&str; 30] = [
+const PATHS: [&str; 34] = [
     "src/index.ts",
     "src/a.ts",
     "src/b.tsx",
@@ -38,6 +38,10 @@ const PATHS: [&str; 30] = [
     "pyproject.toml",
     "scripts/run.py",
     "README.md",
+    "Cargo.toml",
+    "crate/lib.rs",
+    "crate/m.rs",
+    "crate/m/n.rs",
 ];
 
 const SPECIFIERS: [&str; 14] = [
@@ -76,13 +80,22 @@ fn source(path: &str, seed: u32) -> String {
             2 => r#"{ "files": [], "references": [{ "path": "./src" }] }"#.to_owned(),
             _ => r#"{ "extends": "./src/tsconfig.json" }"#.to_owned(),
         },
-        "toml" => format!("[tool.pytest.ini_options]\npythonpath = [\"{}\"]\n", if seed.is_multiple_of(2) { "src" } else { "py" }),
         "py" | "pyi" => format!(
             "from {} import x, a\nimport {}\nfrom {} import *\nx = y{} = 1\n__all__ = [\"a\"]\n",
             pick(0, &MODULES),
             pick(4, &MODULES).trim_matches('.').to_owned() + "z",
             pick(8, &MODULES),
             seed % 3,
+        ),
+        "toml" if path == "Cargo.toml" => {
+            format!("[package]\nname = \"k{}\"\n[lib]\npath = \"crate/lib.rs\"\n", seed % 2)
+        }
+        "toml" => format!("[tool.pytest.ini_options]\npythonpath = [\"{}\"]\n", if seed.is_multiple_of(2) { "src" } else { "py" }),
+        "rs" => format!(
+            "mod m; pub mod n;\npub use crate::m::n::f{};\nuse super::*;\nuse k{}::m;\npub fn f{}() {{}}\n",
+            seed % 3,
+            seed % 2,
+            (seed >> 4) % 3
         ),
         "md" => "text".to_owned(),
         _ => {
@@ -111,7 +124,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 5, ..ProptestConfig::default() })]
 
     #[test]
-    fn incremental_equals_full_after_every_step(steps in prop::collection::vec((0..PATHS.len(), any::<u32>(), 0..4_u8), 100)) {
+    fn incremental_equals_full_after_every_step(steps in prop::collection::vec((0..PATHS.len(), any::<u32>(), 0..5_u8), 100)) {
         let mut files: BTreeMap<&str, PreparedFile> = BTreeMap::new();
         let mut model = Model::new("/w");
         for (index, seed, action) in steps {
@@ -139,6 +152,8 @@ proptest! {
                         put(path, text, &mut model, &mut files);
                     }
                 }
+                // A blank line on top moves every import and changes no export.
+                4 => put(path, "\n".repeat(1 + seed as usize % 3) + &source(path, 7), &mut model, &mut files),
                 _ => put(path, source(path, seed), &mut model, &mut files),
             }
             prop_assert_eq!(kg::write_canonical(model.commit()), from_nothing(&files));

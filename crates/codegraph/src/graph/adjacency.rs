@@ -48,20 +48,45 @@ pub struct Adjacency {
 }
 
 impl Adjacency {
+    /// Reads edges sorted by type.
     pub(super) fn build(nodes: usize, edges: &[Edge], imports: &[ImportRecord]) -> Self {
-        let of = |edge_type: EdgeType| edges.iter().filter(move |edge| edge.edge_type == edge_type);
-        Self {
-            forward: EdgeType::ALL
-                .map(|kind| Rows::build(nodes, of(kind).map(|edge| (edge.from, edge.to)))),
-            backward: EdgeType::ALL
-                .map(|kind| Rows::build(nodes, of(kind).map(|edge| (edge.to, edge.from)))),
-            records: Rows::build(
-                nodes,
-                (0..)
-                    .zip(imports)
-                    .map(|(index, import)| (import.from, index)),
-            ),
-        }
+        let mut adjacency = Self::default();
+        EdgeType::ALL
+            .into_iter()
+            .for_each(|edge_type| adjacency.read(nodes, edges, edge_type));
+        adjacency.read_records(nodes, imports);
+        adjacency
+    }
+
+    /// Reads again what imports can change.
+    pub(super) fn rebuild_imports(
+        &mut self,
+        nodes: usize,
+        edges: &[Edge],
+        imports: &[ImportRecord],
+    ) {
+        self.read(nodes, edges, EdgeType::Imports);
+        self.read(nodes, edges, EdgeType::ImportsSymbol);
+        self.read_records(nodes, imports);
+    }
+
+    fn read(&mut self, nodes: usize, edges: &[Edge], edge_type: EdgeType) {
+        let start = edges.partition_point(|edge| edge.edge_type < edge_type);
+        let end = edges.partition_point(|edge| edge.edge_type <= edge_type);
+        let edges = &edges[start..end];
+        self.forward[edge_type as usize] =
+            Rows::build(nodes, edges.iter().map(|edge| (edge.from, edge.to)));
+        self.backward[edge_type as usize] =
+            Rows::build(nodes, edges.iter().map(|edge| (edge.to, edge.from)));
+    }
+
+    fn read_records(&mut self, nodes: usize, imports: &[ImportRecord]) {
+        self.records = Rows::build(
+            nodes,
+            (0..)
+                .zip(imports)
+                .map(|(index, import)| (import.from, index)),
+        );
     }
 
     /// Where the edges of a type lead from a node.

@@ -6,6 +6,7 @@ use super::{LinkFile, LinkOrigin, Words};
 use crate::facts::SymbolKind;
 use crate::interner::Interner;
 use crate::language::{Language, extension, file_name};
+use crate::resolve::ResolvedImport;
 
 /// How far a name is followed through re-exports; only a cycle is longer.
 const CHAIN_LIMIT: usize = 64;
@@ -108,6 +109,54 @@ impl ExportTables {
             Some(_) => false,
         }
     }
+}
+
+/// Everything about a file that the exports of the folder depend on.
+#[derive(PartialEq)]
+pub(super) struct Signature<'f> {
+    names: Vec<(u32, LinkOrigin, Option<&'f ResolvedImport>)>,
+    bindings_from: usize,
+    stars: Vec<Option<u32>>,
+    dunder_all: Option<&'f Vec<u32>>,
+}
+
+/// See [`Signature`].
+pub(super) fn signature<'f>(file: &LinkFile<'f>) -> Option<Signature<'f>> {
+    let facts = file.facts?;
+    let resolved = |import: u32| {
+        file.resolution
+            .and_then(|resolution| resolution.imports.get(import as usize))
+    };
+    let names = facts
+        .exports
+        .iter()
+        .chain(&facts.bindings)
+        .map(|export| match export.origin {
+            LinkOrigin::Declared(_) => (export.name, export.origin, None),
+            // Where it stands in its import decides which submodule it may mean.
+            LinkOrigin::Imported { import, name } => {
+                let names = &facts.imports[import as usize].names;
+                let position = names
+                    .iter()
+                    .position(|taken| taken.imported == name)
+                    .unwrap_or(0);
+                let place = LinkOrigin::Imported {
+                    import: u32::try_from(position).unwrap_or(u32::MAX),
+                    name,
+                };
+                (export.name, place, resolved(import))
+            }
+        });
+    Some(Signature {
+        names: names.collect(),
+        bindings_from: facts.exports.len(),
+        stars: facts
+            .star_exports
+            .iter()
+            .map(|star| resolved(*star).and_then(|resolved| resolved.target))
+            .collect(),
+        dunder_all: facts.dunder_all.as_ref(),
+    })
 }
 
 struct Builder<'f> {
