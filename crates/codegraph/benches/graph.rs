@@ -47,14 +47,37 @@ fn path(number: usize) -> String {
     format!("src/d{}/m{number}.ts", number / 100)
 }
 
+/// Milliseconds of user time of children that have ended, in ticks of 10 ms.
+fn children_milliseconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let ticks = text
+        .rsplit(')')
+        .next()
+        .and_then(|rest| rest.split(' ').nth(14))
+        .and_then(|ticks| ticks.parse().ok());
+    ticks.unwrap_or(f64::NAN) * 10.0
+}
+
+/// Nanoseconds that this thread has run, where the system says: other work on the machine doesn't count.
+fn thread_nanoseconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split(' ').next()?.parse().ok()
+}
+
+/// How long a run takes, in milliseconds of the thread.
+fn milliseconds(run: impl FnOnce()) -> f64 {
+    let (started, before) = (Instant::now(), thread_nanoseconds());
+    run();
+    match before.zip(thread_nanoseconds()) {
+        Some((before, after)) => (after - before) / 1e6,
+        None => started.elapsed().as_secs_f64() * 1e3,
+    }
+}
+
 /// The best of some runs, in milliseconds.
 fn best(runs: u32, mut run: impl FnMut()) -> f64 {
     (0..runs)
-        .map(|_| {
-            let started = Instant::now();
-            run();
-            started.elapsed().as_secs_f64() * 1e3
-        })
+        .map(|_| milliseconds(&mut run))
         .fold(f64::MAX, f64::min)
 }
 
@@ -79,12 +102,10 @@ fn main() {
     for (path, text) in &sources {
         model.set(PreparedFile::new(path, text.as_bytes(), None));
     }
-    let started = Instant::now();
-    model.commit();
-    println!(
-        "bench first_commit: {:.1} ms for {FILES} files, facts not counted",
-        started.elapsed().as_secs_f64() * 1e3
-    );
+    let first = milliseconds(|| {
+        model.commit();
+    });
+    println!("bench first_commit: {first:.1} ms for {FILES} files, facts not counted");
     bench_edit(&mut model);
     bench_kg(&model);
     bench_layout();
@@ -106,18 +127,21 @@ fn bench_facts(sources: &[(String, String)]) {
     ratio("facts_1000_ts", ours, "parsing alone", parser, 3.0);
 }
 
+/// From a saved file to new answers: where its exports stay, and where they change.
 fn bench_edit(model: &mut Model) {
     let mut edit = 0;
-    let ours = best(20, || {
-        edit += 1;
-        let text = source(5_000) + &format!("export const edit{edit} = 1;\n");
-        model.set(PreparedFile::new(&path(5_000), text.as_bytes(), None));
-        model.commit();
-    });
-    println!(
-        "bench one_file_edit: {ours:.2} ms at {FILES} files (target <= 20 ms) {}",
-        verdict(ours <= 20.0)
-    );
+    for (name, line) in [("body", "// edit "), ("export", "export const edit")] {
+        let ours = best(20, || {
+            edit += 1;
+            let text = source(5_000) + &format!("{line}{edit} = 1;\n");
+            model.set(PreparedFile::new(&path(5_000), text.as_bytes(), None));
+            model.commit();
+        });
+        let verdict = verdict(ours <= 20.0);
+        println!(
+            "bench one_file_edit_{name}: {ours:.2} ms at {FILES} files (target <= 20 ms) {verdict}"
+        );
+    }
 }
 
 /// Reading against splitting the same lines, which is the least a reader does.
@@ -181,13 +205,14 @@ fn bench_layout() {
         }
         child.wait().map(drop)
     };
-    let started = Instant::now();
+    // A child's time is none of this thread's.
+    let before = children_milliseconds();
     match sfdp() {
         Ok(()) => ratio(
             "layout_10k_30k",
             ours,
             "sfdp",
-            started.elapsed().as_secs_f64() * 1e3,
+            children_milliseconds() - before,
             0.4,
         ),
         Err(_) => println!(

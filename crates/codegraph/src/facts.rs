@@ -331,7 +331,7 @@ mod tests {
             "export { a as \"\\\\u\" }; const a = 1;".to_owned(),
         ] {
             let facts = extract("a.ts", source.as_bytes());
-            assert_eq!(facts.problems.len(), 1, "{:.20}", source);
+            assert_eq!(facts.problems.len(), 1, "{source:.20}");
         }
         for path in ["a.ts", "a.js", "a.vue", "a.py", "a.pyx"] {
             assert!(

@@ -151,6 +151,7 @@ pub(crate) fn link(root: &str, mut names: Interner, files: &[LinkFile<'_>]) -> (
         nodes: Vec::new(),
         edges: Vec::new(),
     };
+    linker.links.symbol_nodes.reserve(linker.links.tables.len());
     linker.add_nodes(root, &mut names);
     let Linker {
         links,

@@ -14,7 +14,9 @@ use oxc_parser::{Parser, ParserReturn};
 use oxc_semantic::{Scoping, SemanticBuilder, SymbolId};
 use oxc_span::SourceType;
 
-use super::{FileFacts, Import, ImportFlags, ImportedName, LineIndex, Problem, Usage};
+use super::{
+    FileFacts, Import, ImportFlags, ImportedName, LineIndex, Origin, Problem, SymbolKind, Usage,
+};
 use crate::language::extension;
 
 /// What the passes over one file share.
@@ -125,7 +127,7 @@ impl Reader<'_, '_> {
         });
     }
 
-    /// Types that JSDoc of JavaScript files takes from other modules.
+    /// Types that JSDoc of JavaScript files takes from other modules, and those that it defines.
     fn read_jsdoc_imports(&mut self) {
         if !self.is_javascript {
             return;
@@ -135,6 +137,13 @@ impl Reader<'_, '_> {
             if let Some(member) = member {
                 self.push_name(index, member, member, true, None);
             }
+        }
+        let is_module = !self.facts.exports.is_empty() || !self.facts.imports.is_empty();
+        for (name, offset) in jsdoc::defined_types(self.program, self.text)
+            .into_iter()
+            .filter(|_| is_module)
+        {
+            self.push_export(name, Origin::Declared(SymbolKind::Type), offset);
         }
     }
 

@@ -63,7 +63,7 @@ impl Reader<'_> {
                 "use_declaration" => self.read_use(item, depth),
                 "mod_item" => self.read_module(item, depth, path_attribute.take()),
                 "macro_definition" if is_macro_exported => {
-                    self.read_export(item, SymbolKind::Function)
+                    self.read_export(item, SymbolKind::Function);
                 }
                 kind => {
                     if let Some(kind) =

@@ -100,10 +100,44 @@ fn read_counts(line: &str) -> Option<[usize; 3]> {
     ])
 }
 
+/// Node indices by id. Ids are dense but for nodes that are gone, so most live in a plain list.
+#[derive(Default)]
+struct Indices {
+    dense: Vec<NodeIndex>,
+    sparse: FxHashMap<u32, NodeIndex>,
+}
+
+impl Indices {
+    const NONE: NodeIndex = NodeIndex::MAX;
+
+    /// Keeps an index; says whether the id was free.
+    fn insert(&mut self, id: u32, index: NodeIndex) -> bool {
+        let at = id as usize;
+        if at > self.dense.len() + 4096 {
+            return self.sparse.insert(id, index).is_none();
+        }
+        if self.dense.len() <= at {
+            self.dense.resize(at + 1, Self::NONE);
+        }
+        let is_free = self.dense[at] == Self::NONE && !self.sparse.contains_key(&id);
+        self.dense[at] = index;
+        is_free
+    }
+
+    fn get(&self, id: u32) -> Option<NodeIndex> {
+        let dense = self
+            .dense
+            .get(id as usize)
+            .copied()
+            .filter(|index| *index != Self::NONE);
+        dense.or_else(|| self.sparse.get(&id).copied())
+    }
+}
+
 #[derive(Default)]
 struct Reader {
     names: Interner,
-    indices: FxHashMap<u32, NodeIndex>,
+    indices: Indices,
     nodes: Vec<Node>,
     edges: Vec<Edge>,
     edge_lines: usize,
@@ -132,7 +166,7 @@ impl Reader {
             return Err("the first node, and no other, must be without a parent");
         }
         let index = u32::try_from(self.nodes.len()).map_err(|_| "is one node too many")?;
-        if self.indices.insert(id, index).is_some() {
+        if !self.indices.insert(id, index) {
             return Err("repeats a node id");
         }
         let (name, kind) = (
@@ -230,8 +264,7 @@ impl Reader {
             .and_then(|id| id.parse().ok())
             .ok_or("has a field that is no node id")?;
         self.indices
-            .get(&id)
-            .copied()
+            .get(id)
             .ok_or("names a node that doesn't stand before it")
     }
 }

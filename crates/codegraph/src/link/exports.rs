@@ -44,6 +44,11 @@ impl ExportTables {
             entries: FxHashMap::default(),
             exported: vec![Vec::new(); files.len()],
         };
+        let names_of = |file: &LinkFile<'_>| {
+            file.facts
+                .map_or(0, |facts| facts.exports.len() + facts.bindings.len())
+        };
+        builder.entries.reserve(files.iter().map(names_of).sum());
         for index in 0..files.len() {
             builder.add_own(index);
         }
@@ -62,6 +67,11 @@ impl ExportTables {
             })
             .collect();
         tables
+    }
+
+    /// How many names there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
     }
 
     /// The exported names of a file, with kinds.

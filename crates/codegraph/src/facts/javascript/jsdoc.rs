@@ -48,22 +48,58 @@ fn types<'t>(comment: &'t str, names: &mut HashSet<&'t str>) {
         let tag = identifiers(rest).next().unwrap_or_default();
         let after = rest[tag.len()..].trim_start();
         if let Some(braced) = after.strip_prefix('{') {
-            let mut depth = 1_u32;
-            let end = braced.char_indices().find(|(_, c)| {
-                match c {
-                    '{' => depth += 1,
-                    '}' => depth -= 1,
-                    _ => {}
-                }
-                depth == 0
-            });
-            names.extend(identifiers(
-                &braced[..end.map_or(braced.len(), |(at, _)| at)],
-            ));
+            names.extend(identifiers(&braced[..brace_end(braced)]));
         } else if tag == "see" {
             names.extend(identifiers(after).next());
         }
     }
+}
+
+/// The types that top-level JSDoc comments define, with their offsets: `@typedef {T} Name`, `@typedef Name`,
+/// `@callback Name`. The compiler exports them from every JavaScript module.
+pub(super) fn defined_types<'t>(program: &Program<'_>, text: &'t str) -> Vec<(&'t str, u32)> {
+    let mut found = Vec::new();
+    for comment in &program.comments {
+        let start = comment.span.start as usize;
+        let Some(body) = text.get(start..comment.span.end as usize) else {
+            continue;
+        };
+        let is_top_level = start == 0 || text.as_bytes()[start - 1] == b'\n';
+        if !is_top_level || !body.starts_with("/**") {
+            continue;
+        }
+        for tag in ["@typedef", "@callback"] {
+            for (at, _) in body.match_indices(tag) {
+                let after = body[at + tag.len()..].trim_start();
+                let after = after.strip_prefix('{').map_or(after, |braced| {
+                    braced.get(brace_end(braced) + 1..).unwrap_or_default()
+                });
+                let name = after.trim_start_matches(|c: char| c.is_whitespace() || c == '*');
+                if name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$') {
+                    found.extend(
+                        identifiers(name)
+                            .next()
+                            .map(|name| (name, offset_in(comment.span.start, at))),
+                    );
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Where the brace that was opened before a text is closed.
+fn brace_end(braced: &str) -> usize {
+    let mut depth = 1_u32;
+    let end = braced.char_indices().find(|(_, c)| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    end.map_or(braced.len(), |(at, _)| at)
 }
 
 /// The modules that JSDoc comments of a JavaScript file take types from: `import("./a").T` and `@import { T } from
