@@ -1,0 +1,451 @@
+//! From the facts and resolutions of all files to one graph.
+
+mod exports;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::facts::{Export, FileFacts, ImportFlags, Origin, SymbolKind, Usage};
+use crate::graph::{Edge, EdgeType, Graph, ImportRecord, Node, NodeIndex, NodeType, RecordName};
+use crate::interner::Interner;
+use crate::language::{extension, file_name, parent};
+use crate::resolve::{FileResolution, ResolvedImport};
+
+use exports::ExportTables;
+
+/// A file's facts with all names interned, as linking wants them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LinkFacts {
+    exports: Vec<LinkExport>,
+    bindings: Vec<LinkExport>,
+    imports: Vec<LinkImport>,
+    star_exports: Vec<u32>,
+    dunder_all: Option<Vec<u32>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LinkExport {
+    name: u32,
+    origin: LinkOrigin,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum LinkOrigin {
+    Declared(SymbolKind),
+    Imported { import: u32, name: u32 },
+}
+
+#[derive(Clone, Debug)]
+struct LinkImport {
+    module: u32,
+    names: Vec<LinkName>,
+    flags: ImportFlags,
+    line: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LinkName {
+    imported: u32,
+    local: u32,
+    type_only: bool,
+    usage: Usage,
+}
+
+impl LinkFacts {
+    pub(crate) fn new(names: &mut Interner, facts: &FileFacts) -> Self {
+        let mut intern_exports = |exports: &[Export]| {
+            exports
+                .iter()
+                .map(|export| LinkExport {
+                    name: names.intern(&export.name),
+                    origin: match &export.origin {
+                        Origin::Declared(kind) => LinkOrigin::Declared(*kind),
+                        Origin::Imported { import, name } => LinkOrigin::Imported {
+                            import: *import,
+                            name: names.intern(name),
+                        },
+                    },
+                })
+                .collect()
+        };
+        let (exports, bindings) = (
+            intern_exports(&facts.exports),
+            intern_exports(&facts.bindings),
+        );
+        let imports = facts.imports.iter().map(|import| LinkImport {
+            module: names.intern(&import.module),
+            names: import
+                .names
+                .iter()
+                .map(|name| LinkName {
+                    imported: names.intern(&name.imported),
+                    local: names.intern(&name.local),
+                    type_only: name.type_only,
+                    usage: name.usage,
+                })
+                .collect(),
+            flags: import.flags,
+            line: import.line,
+        });
+        Self {
+            exports,
+            bindings,
+            imports: imports.collect(),
+            star_exports: facts.star_exports.clone(),
+            dunder_all: facts
+                .dunder_all
+                .as_ref()
+                .map(|all| all.iter().map(|name| names.intern(name)).collect()),
+        }
+    }
+}
+
+/// One file as linking sees it.
+pub(crate) struct LinkFile<'f> {
+    /// Root-relative path.
+    pub(crate) path: &'f str,
+    /// The id of the path in the world.
+    pub(crate) world_id: u32,
+    pub(crate) facts: Option<&'f LinkFacts>,
+    pub(crate) resolution: Option<&'f FileResolution>,
+}
+
+/// The words that linking compares names with.
+struct Words {
+    star: u32,
+    default: u32,
+    empty: u32,
+}
+
+/// What linking knows of all files, kept from one commit to the next.
+pub(crate) struct Links {
+    by_world_id: FxHashMap<u32, u32>,
+    tables: ExportTables,
+    words: Words,
+    file_nodes: Vec<NodeIndex>,
+    /// Symbol nodes by file index and name.
+    symbol_nodes: FxHashMap<(u32, u32), NodeIndex>,
+}
+
+/// Links files, sorted by path, into a graph. `root` is the absolute path for the header.
+pub(crate) fn link(root: &str, mut names: Interner, files: &[LinkFile<'_>]) -> (Graph, Links) {
+    let words = Words {
+        star: names.intern("*"),
+        default: names.intern("default"),
+        empty: names.intern(""),
+    };
+    let by_world_id: FxHashMap<u32, u32> = (0..)
+        .zip(files)
+        .map(|(index, file)| (file.world_id, index))
+        .collect();
+    let tables = ExportTables::build(files, &by_world_id, &names, &words);
+    let links = Links {
+        by_world_id,
+        tables,
+        words,
+        file_nodes: Vec::with_capacity(files.len()),
+        symbol_nodes: FxHashMap::default(),
+    };
+    let mut linker = Linker {
+        files,
+        links,
+        nodes: Vec::new(),
+        edges: Vec::new(),
+    };
+    linker.links.symbol_nodes.reserve(linker.links.tables.len());
+    linker.add_nodes(root, &mut names);
+    let Linker {
+        links,
+        nodes,
+        mut edges,
+        ..
+    } = linker;
+    let mut imports = Vec::new();
+    let mut symbol_edges = Vec::new();
+    for (index, file) in files.iter().enumerate() {
+        let from = links.file_nodes[index];
+        let output = links.output_of(file, &nodes, &names);
+        edges.extend(output.files.iter().map(|to| Edge {
+            id: 0,
+            from,
+            to: *to,
+            edge_type: EdgeType::Imports,
+        }));
+        symbol_edges.extend(output.symbols.iter().map(|to| Edge {
+            id: 0,
+            from,
+            to: *to,
+            edge_type: EdgeType::ImportsSymbol,
+        }));
+        imports.extend(output.records);
+    }
+    edges.append(&mut symbol_edges);
+    let mut graph = Graph::assemble(root.to_owned(), names, nodes, edges, imports);
+    graph.number_edges();
+    (graph, links)
+}
+
+/// What one file adds to the graph: its import records and where its edges lead, sorted.
+struct FileOutput {
+    records: Vec<ImportRecord>,
+    files: Vec<NodeIndex>,
+    symbols: Vec<NodeIndex>,
+}
+
+impl Links {
+    /// Whether a change of a file leaves all exports of the folder as they are, so that only its own edges can differ.
+    pub(crate) fn exports_stand(before: &LinkFile<'_>, after: &LinkFile<'_>) -> bool {
+        exports::signature(before) == exports::signature(after)
+    }
+
+    /// Puts the new edges of a changed file into the graph. Its exports must stand.
+    pub(crate) fn relink(&self, graph: &mut Graph, file: &LinkFile<'_>) {
+        let Some(index) = self.by_world_id.get(&file.world_id) else {
+            return;
+        };
+        let output = self.output_of(file, &graph.nodes, &graph.names);
+        graph.replace_file(
+            self.file_nodes[*index as usize],
+            output.records,
+            &output.files,
+            &output.symbols,
+        );
+    }
+
+    fn output_of(&self, file: &LinkFile<'_>, nodes: &[Node], names: &Interner) -> FileOutput {
+        let mut output = FileOutput {
+            records: Vec::new(),
+            files: Vec::new(),
+            symbols: Vec::new(),
+        };
+        let (Some(facts), Some(resolution)) = (file.facts, file.resolution) else {
+            return output;
+        };
+        let Some(index) = self.by_world_id.get(&file.world_id).copied() else {
+            return output;
+        };
+        let from = self.file_nodes[index as usize];
+        for (import, resolved) in facts.imports.iter().zip(&resolution.imports) {
+            for (target, taken) in self.group_by_target(index, import, resolved) {
+                if let Some(target) = target.filter(|target| *target != index) {
+                    output.files.push(self.file_nodes[target as usize]);
+                    for name in &taken {
+                        self.symbols_of(target, name.imported, &mut output.symbols);
+                    }
+                }
+                let target = target.map(|target| self.file_nodes[target as usize]);
+                output
+                    .records
+                    .push(self.record(from, import, resolved, resolution, target, &taken, names));
+            }
+        }
+        output.records.sort_by(|left, right| {
+            let by_module = || names.text(left.module).cmp(names.text(right.module));
+            left.line
+                .cmp(&right.line)
+                .then_with(by_module)
+                .then_with(|| left.target.cmp(&right.target))
+        });
+        output
+            .symbols
+            .retain(|symbol| nodes[*symbol as usize].parent != Some(from));
+        for ends in [&mut output.files, &mut output.symbols] {
+            ends.sort_unstable();
+            ends.dedup();
+        }
+        output
+    }
+
+    /// The names of an import by the file that each comes from. An import without names is one group.
+    fn group_by_target(
+        &self,
+        file: u32,
+        import: &LinkImport,
+        resolved: &ResolvedImport,
+    ) -> Vec<(Option<u32>, Vec<LinkName>)> {
+        let local = |world_id: u32| self.by_world_id.get(&world_id).copied();
+        let module = resolved.target.and_then(local);
+        let mut groups: Vec<(Option<u32>, Vec<LinkName>)> = Vec::new();
+        for (index, name) in (0..).zip(&import.names) {
+            let submodule = resolved
+                .submodules
+                .iter()
+                .find(|(at, _)| *at == index)
+                .and_then(|(_, id)| local(*id));
+            let target = match submodule {
+                Some(submodule)
+                    if self
+                        .tables
+                        .means_submodule(file, module, name.imported, submodule) =>
+                {
+                    Some(submodule)
+                }
+                _ if name.type_only => resolved.types.and_then(local).or(module),
+                _ => module,
+            };
+            match groups.iter_mut().find(|(known, _)| *known == target) {
+                Some((_, names)) => names.push(*name),
+                None => groups.push((target, vec![*name])),
+            }
+        }
+        if groups.is_empty() {
+            groups.push((module, Vec::new()));
+        }
+        groups
+    }
+
+    /// The symbols that a name of a file stands for: the file's own and the one it is defined as.
+    fn symbols_of(&self, target: u32, name: u32, symbols: &mut Vec<NodeIndex>) {
+        if name == self.words.star {
+            return;
+        }
+        symbols.extend(self.symbol_nodes.get(&(target, name)));
+        if let Some((file, name)) = self.tables.definition(target, name) {
+            symbols.extend(self.symbol_nodes.get(&(file, name)));
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn record(
+        &self,
+        from: NodeIndex,
+        import: &LinkImport,
+        resolved: &ResolvedImport,
+        resolution: &FileResolution,
+        target: Option<NodeIndex>,
+        taken: &[LinkName],
+        names: &Interner,
+    ) -> ImportRecord {
+        let is_unused = |name: &LinkName| match name.usage {
+            Usage::Used => false,
+            Usage::Unused => true,
+            Usage::UnusedUnlessJsxFactory => {
+                resolution.jsx_factory.as_deref() != Some(names.text(name.local))
+            }
+        };
+        let record_names = taken.iter().map(|name| RecordName {
+            imported: name.imported,
+            local: name.local,
+            unused: name.local != self.words.empty && is_unused(name),
+        });
+        let mut flags = import.flags;
+        if !taken.is_empty() && taken.iter().all(|name| name.type_only) {
+            flags = flags.with(ImportFlags::TYPE_ONLY);
+        }
+        ImportRecord {
+            from,
+            module: import.module,
+            classification: resolved.classification,
+            target,
+            names: record_names.collect(),
+            flags,
+            line: import.line,
+            rule: Some(resolved.rule),
+        }
+    }
+}
+
+/// Adds the nodes of a new graph.
+struct Linker<'f> {
+    files: &'f [LinkFile<'f>],
+    links: Links,
+    nodes: Vec<Node>,
+    edges: Vec<Edge>,
+}
+
+impl Linker<'_> {
+    fn push_node(
+        &mut self,
+        node_type: NodeType,
+        parent: Option<NodeIndex>,
+        name: u32,
+        kind: u32,
+    ) -> NodeIndex {
+        let id = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        self.nodes.push(Node {
+            id,
+            node_type,
+            parent,
+            name,
+            kind,
+        });
+        id
+    }
+
+    fn push_edge(&mut self, edge_type: EdgeType, from: NodeIndex, to: NodeIndex) {
+        let id = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
+        self.edges.push(Edge {
+            id,
+            from,
+            to,
+            edge_type,
+        });
+    }
+
+    /// Adds directories, files and symbols in the byte order of paths.
+    fn add_nodes(&mut self, root: &str, names: &mut Interner) {
+        let root_name = names.intern(
+            file_name(root.trim_end_matches(['/', '\\']))
+                .rsplit('\\')
+                .next()
+                .unwrap_or(root),
+        );
+        let root_node = self.push_node(NodeType::Dir, None, root_name, self.links.words.empty);
+        let mut directories: FxHashMap<&str, NodeIndex> = FxHashMap::from_iter([("", root_node)]);
+        for (path, file) in ordered_paths(self.files) {
+            let parent_node = directories.get(parent(path)).copied().unwrap_or(root_node);
+            let name = names.intern(file_name(path));
+            let node = match file {
+                None => {
+                    let node = self.push_node(
+                        NodeType::Dir,
+                        Some(parent_node),
+                        name,
+                        self.links.words.empty,
+                    );
+                    directories.insert(path, node);
+                    node
+                }
+                Some(index) => {
+                    let kind = names.intern(extension(path));
+                    let node = self.push_node(NodeType::File, Some(parent_node), name, kind);
+                    self.links.file_nodes.push(node);
+                    self.add_symbols(index, node, names);
+                    node
+                }
+            };
+            self.push_edge(EdgeType::Contains, parent_node, node);
+        }
+    }
+
+    fn add_symbols(&mut self, file: u32, node: NodeIndex, names: &mut Interner) {
+        let mut exports: Vec<(u32, SymbolKind)> = self.links.tables.of(file).to_vec();
+        exports.sort_unstable_by(|(left, _), (right, _)| names.text(*left).cmp(names.text(*right)));
+        for (name, kind) in exports {
+            let kind = names.intern(if name == self.links.words.default {
+                "default"
+            } else {
+                kind.as_str()
+            });
+            let symbol = self.push_node(NodeType::Symbol, Some(node), name, kind);
+            self.links.symbol_nodes.insert((file, name), symbol);
+            self.push_edge(EdgeType::Exports, node, symbol);
+        }
+    }
+}
+
+/// All directories and files in the byte order of their paths; files with their index.
+fn ordered_paths<'f>(files: &[LinkFile<'f>]) -> Vec<(&'f str, Option<u32>)> {
+    let mut seen: FxHashSet<&str> = FxHashSet::default();
+    let mut paths: Vec<(&str, Option<u32>)> = Vec::with_capacity(files.len() * 2);
+    for (index, file) in (0..).zip(files) {
+        paths.push((file.path, Some(index)));
+        for directory in crate::world::ancestors(file.path) {
+            if !seen.insert(directory) {
+                break;
+            }
+            paths.push((directory, None));
+        }
+    }
+    paths.sort_unstable_by_key(|(path, _)| *path);
+    paths
+}
