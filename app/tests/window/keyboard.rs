@@ -2,6 +2,7 @@
 
 use egui::Key;
 use egui::accesskit::Role;
+use egui_kittest::kittest::NodeT;
 
 use crate::table::Table;
 use crate::window::{COMPOSER, CTRL, Window};
@@ -117,4 +118,54 @@ fn f6_goes_through_the_parts_of_the_window_both_ways() {
         back.push(focus(&window));
     }
     assert_eq!(back, ["Messages", "Filter threads", COMPOSER]);
+}
+
+#[test]
+fn tab_comes_to_every_control() {
+    let table = Table::set("[[step]]\nreply = \"```rust\\nfn main() {}\\n```\"");
+    let mut window = Window::open(table.home());
+    window.say("hello");
+    window.until_answered("```");
+    assert_eq!(unreached(&mut window), [""; 0], "{}", window.outline());
+    window.press_with(CTRL, Key::Comma);
+    window.until_seen("Every change is written to");
+    assert_eq!(unreached(&mut window), [""; 0], "{}", window.outline());
+}
+
+/// Names of controls that a full round of Tab doesn't come to.
+fn unreached(window: &mut Window) -> Vec<String> {
+    let is_control = |role| {
+        matches!(
+            role,
+            Role::Button
+                | Role::CheckBox
+                | Role::ComboBox
+                | Role::SpinButton
+                | Role::TextInput
+                | Role::MultilineTextInput
+                | Role::ListBoxOption
+                | Role::List
+        )
+    };
+    let nodes = |w: &Window, is_focused: bool| -> Vec<String> {
+        let all = w
+            .harness
+            .root()
+            .children_recursive()
+            .map(|node| node.accesskit_node());
+        let wanted = all.filter(|node| {
+            is_control(node.role()) && !node.is_disabled() && (!is_focused || node.is_focused())
+        });
+        wanted
+            .map(|node| format!("{:?} {}", node.role(), node.label().unwrap_or_default()))
+            .collect()
+    };
+    let mut left = nodes(window, false);
+    assert!(left.len() > 5, "{left:?}");
+    for _ in 0..2 * left.len() + 20 {
+        window.press(Key::Tab);
+        let here = nodes(window, true);
+        left.retain(|name| !here.contains(name));
+    }
+    left
 }

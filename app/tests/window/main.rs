@@ -1,5 +1,6 @@
 //! The window as a person uses it: a real window over a real host, which speaks HTTP to a scripted model server.
 
+mod acting;
 mod composing;
 mod idling;
 mod keyboard;
@@ -9,6 +10,7 @@ mod pictures;
 mod retrying;
 mod sending;
 mod settings;
+mod starting;
 mod stopping;
 mod table;
 mod threads;
