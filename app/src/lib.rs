@@ -1,4 +1,8 @@
 //! Folkmoot, the desktop program, as a library: the window's parts, usable by its tests and benches.
 
+pub mod chat;
+pub mod cli;
+pub mod settings;
+pub mod shell;
 pub mod theme;
 pub mod widgets;

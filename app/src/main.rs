@@ -1,3 +1,7 @@
 //! Folkmoot: a person and several AI models at one table over the person's code.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    folkmoot::cli::main()
+}

@@ -7,9 +7,15 @@ use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 
 /// The folder of the workspace's `Cargo.toml`.
-pub(crate) fn workspace_root() -> &'static Path {
-    let own_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    own_folder.parent().unwrap_or(own_folder)
+///
+/// Asked of cargo when running rather than when compiling: two checkouts that share a target folder may share the
+/// compiled program as well.
+pub(crate) fn workspace_root() -> PathBuf {
+    let own_folder = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    own_folder
+        .parent()
+        .map_or_else(|| own_folder.clone(), Path::to_path_buf)
 }
 
 /// `cargo SUBCOMMAND` on this workspace, whatever the current folder is; that folder stays the child's own.

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: the whole suite, on any Linux machine.
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Result};
 
@@ -18,15 +18,12 @@ pub(crate) fn test(args: &[String]) -> Result<ExitCode> {
     println!("{}", vulkan.summary());
 
     let nextest = has_subcommand("nextest");
-    let mut suite = if nextest {
-        cargo(&["nextest", "run", "--workspace"])
-    } else {
+    if !nextest {
         println!(
             "cargo-nextest is not installed; cargo test runs the same tests, one program after the other"
         );
-        cargo(&["test", "--workspace", "--no-fail-fast"])
-    };
-    suite.args(args);
+    }
+    let mut suite = suite(nextest, args);
     vulkan.apply(&mut suite);
     let mut passed = succeeds(&mut suite)?;
 
@@ -41,4 +38,60 @@ pub(crate) fn test(args: &[String]) -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// The command that runs the tests: over the whole workspace, unless the arguments name packages.
+fn suite(nextest: bool, args: &[String]) -> Command {
+    let mut suite = if nextest {
+        cargo(&["nextest", "run"])
+    } else {
+        cargo(&["test", "--no-fail-fast"])
+    };
+    let names_packages = args.iter().take_while(|arg| *arg != "--").any(|arg| {
+        let is_short = arg.starts_with("-p") && !arg.starts_with("--");
+        is_short || arg == "--package" || arg.starts_with("--package=")
+    });
+    if !names_packages {
+        suite.arg("--workspace");
+    }
+    suite.args(args);
+    suite
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suite_with(args: &[&str]) -> Vec<String> {
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        suite(true, &args)
+            .get_args()
+            .map(|arg| arg.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn the_whole_workspace_is_tested_unless_a_package_is_named() {
+        let workspace = "--workspace".to_owned();
+        assert!(suite_with(&[]).contains(&workspace));
+        assert!(suite_with(&["snapshot"]).contains(&workspace));
+        assert!(suite_with(&["--", "-p"]).contains(&workspace));
+        for named in [
+            &["-p", "xtask"][..],
+            &["-pxtask"],
+            &["--package", "xtask"],
+            &["--package=xtask"],
+        ] {
+            let args = suite_with(named);
+            assert!(!args.contains(&workspace), "{args:?}");
+            assert!(
+                args.ends_with(
+                    &named
+                        .iter()
+                        .map(|arg| (*arg).to_owned())
+                        .collect::<Vec<_>>()
+                )
+            );
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! and the pure crates know no runtime and no network.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// What stands above the host or beside the product: allowed to depend on everything.
@@ -36,7 +36,7 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
             "--offline",
             "--manifest-path",
         ])
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"))
+        .arg(PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("../Cargo.toml"))
         .output()
         .unwrap();
     assert!(

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/fonts")
+    PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("../assets/fonts")
 }
 
 fn fonts(folder: &Path) -> Vec<PathBuf> {

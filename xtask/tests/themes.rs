@@ -2,7 +2,7 @@
 //! and 1.4.6.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const THEMES: [&str; 4] = ["light", "dark", "light-high-contrast", "dark-high-contrast"];
 
@@ -118,7 +118,7 @@ impl Theme {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/themes")
+    PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("../assets/themes")
 }
 
 fn colour(theme: &str, token: &str, value: &toml::Value) -> Colour {

@@ -95,12 +95,13 @@ fn visuals(tokens: &Tokens) -> Visuals {
     widgets.active = widget(hover_fill, border(tokens.accent), tokens.text.primary);
     widgets.open = widgets.hovered;
     visuals.weak_text_color = Some(tokens.text.secondary);
-    visuals.selection.bg_fill = tokens.text.selection;
+    visuals.selection.bg_fill = tokens.surface.selected;
     visuals.selection.stroke = Stroke::new(tokens.metrics.size.focus_ring, tokens.accent);
     visuals.hyperlink_color = tokens.accent;
     visuals.faint_bg_color = tokens.surface.hover;
     visuals.extreme_bg_color = tokens.surface.base;
     visuals.code_bg_color = control_fill;
+    visuals.text_edit_bg_color = Some(control_fill);
     visuals.warn_fg_color = tokens.state.warn;
     visuals.error_fg_color = tokens.state.error;
     visuals.window_corner_radius = card;

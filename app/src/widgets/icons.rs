@@ -119,6 +119,13 @@ pub const PIN: char = '\u{e3e2}';
 /// A filter.
 pub const FUNNEL: char = '\u{e266}';
 
+/// An icon as text, to stand in a line with labels.
+pub fn icon_text(icon: char, tokens: &Tokens) -> egui::RichText {
+    egui::RichText::new(icon)
+        .family(Families::default().icons)
+        .size(tokens.metrics.size.icon)
+}
+
 /// A button that shows only an icon; `label` is its accessible name and, with `key` when it has one, its tooltip.
 ///
 /// Its hit target has the size the design asks for, its paint is the icon and, under the pointer, a soft background.

@@ -30,8 +30,12 @@ pub use message::{ContextView, ErrorView, MessageId, MessageRole, MessageStatus,
 use rows::RowKey;
 
 use super::{
-    fenwick::Fenwick, highlight::Highlighter, layout_cache::LayoutCache, markdown::Typography,
-    selection::Selection, virtual_list::VirtualList,
+    fenwick::Fenwick,
+    highlight::Highlighter,
+    layout_cache::LayoutCache,
+    markdown::Typography,
+    selection::{DocPos, Selection, Unit},
+    virtual_list::{Position, VirtualList},
 };
 use crate::theme::{Metrics, Tokens};
 
@@ -249,6 +253,58 @@ impl ThreadDoc {
         let first = self.content.rows_of(at).start;
         let row = first + self.content.entries[at].row_at_byte(byte);
         self.list.jump_to(row, true);
+        true
+    }
+
+    /// Selects a part of a message's source text.
+    pub fn select(&mut self, id: &MessageId, range: std::ops::Range<usize>) {
+        if let Some(&text) = self.content.index.get(id) {
+            let start = DocPos {
+                text,
+                byte: range.start,
+            };
+            let end = DocPos {
+                text,
+                byte: range.end,
+            };
+            self.content.selection = Some(Selection::new(Unit::Grapheme, start, end));
+        }
+    }
+
+    /// Replaces a message's reasoning.
+    pub fn set_reasoning(&mut self, id: &MessageId, text: &str) {
+        if let Some(&at) = self.content.index.get(id) {
+            self.content.entries[at].set_reasoning(text);
+            self.reshape(at);
+        }
+    }
+
+    /// What has the keyboard focus when the messages have it.
+    pub fn focus_id(&self) -> Id {
+        self.content.list_id
+    }
+
+    /// The names of the messages, in order.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.content.entries.iter().map(|entry| &*entry.view.id)
+    }
+
+    /// The message at the top of the view; `None` while the tail is followed.
+    pub fn top_message(&self) -> Option<MessageId> {
+        let Position::Anchor { row, .. } = self.list.position() else {
+            return None;
+        };
+        let (at, _) = self.content.locate(row)?;
+        Some(self.content.entries[at].view.id.clone())
+    }
+
+    /// Shows a message at the top of the view. False when there is no such message.
+    pub fn show_at_top(&mut self, id: &MessageId) -> bool {
+        let Some(&at) = self.content.index.get(id) else {
+            return false;
+        };
+        let row = self.content.rows_of(at).start;
+        self.list.jump_to(row, false);
         true
     }
 

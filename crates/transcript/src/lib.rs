@@ -19,16 +19,43 @@
 //! assert_eq!(thread.messages()[0].status(), Status::Complete);
 //! # Ok::<(), transcript::ThreadError>(())
 //! ```
+//!
+//! A [`ThreadStore`] keeps the threads of a data folder on disk: [`ThreadStore::put`] buffers a message,
+//! [`ThreadStore::commit`] makes it durable at a cost that doesn't depend on the length of the thread, and
+//! [`ThreadStore::fold`] tidies up when there is time. A [`Journal`] keeps what happened during turns and never
+//! feeds a prompt. Nothing here knows a clock: who calls says what time it is.
 
+mod append_log;
+mod disk;
+mod export;
 mod id;
+mod index;
+mod journal;
+mod layout;
+mod live_log;
 mod message;
+mod notice;
+mod saved_thread;
+mod search;
+mod store;
+mod store_load;
 mod thread;
 mod thread_file;
+mod thread_lines;
 mod timestamp;
+mod trash;
 
+#[doc(hidden)]
+pub use disk::{Disk, Step};
+pub use export::{export_json, export_markdown};
 pub use id::{MessageId, SeatId, ThreadId};
+pub use index::ThreadSummary;
+pub use journal::{Journal, JournalKind, JournalReader, JournalRecord};
 pub use message::{
     BlockKind, ContextBlock, Message, NewMessage, Role, Route, Settlement, Status, Usage,
 };
+pub use notice::{Access, Notice, NoticeSeverity, StoreError};
+pub use search::{Hit, find_in_text, find_in_thread};
+pub use store::ThreadStore;
 pub use thread::{ForkOrigin, Thread, ThreadError, ThreadFormatError, title_from};
 pub use timestamp::Timestamp;

@@ -1,6 +1,7 @@
 //! A thread: the canonical record, and the only ways to change it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -390,29 +391,58 @@ impl Thread {
     /// same id. A message that was saved while streaming ended in a crash, so it is `cancelled`; the
     /// speaker of a reply becomes known if it wasn't.
     pub(crate) fn restore(&mut self, mut message: Message) -> Result<(), ThreadFormatError> {
+        let known = self.place_of.get(&message.id).copied();
+        match known {
+            None => self.restore_next(message),
+            Some(place) if place as u64 == message.seq => {
+                if message.status == Status::Streaming {
+                    message.status = Status::Cancelled;
+                }
+                self.messages[place] = Arc::new(message);
+                Ok(())
+            }
+            Some(_) => Err(ThreadFormatError::DuplicateId(message.id)),
+        }
+    }
+
+    /// As [`Thread::restore`], for the next message only.
+    pub(crate) fn restore_next(&mut self, mut message: Message) -> Result<(), ThreadFormatError> {
+        let place = self.messages.len();
+        if message.seq != place as u64 {
+            return Err(ThreadFormatError::Gap {
+                expected: place as u64,
+                found: message.seq,
+            });
+        }
+        match self.place_of.entry(message.id.clone()) {
+            Entry::Occupied(_) => return Err(ThreadFormatError::DuplicateId(message.id)),
+            Entry::Vacant(free) => free.insert(place),
+        };
         if message.status == Status::Streaming {
             message.status = Status::Cancelled;
         }
-        let gap = ThreadFormatError::Gap {
-            expected: self.messages.len() as u64,
-            found: message.seq,
-        };
-        let Ok(place) = usize::try_from(message.seq) else {
-            return Err(gap);
-        };
-        match self.place_of.get(&message.id) {
-            Some(known) if *known == place => self.messages[place] = Arc::new(message),
-            Some(_) => return Err(ThreadFormatError::DuplicateId(message.id)),
-            None if place == self.messages.len() => {
-                if message.role == Role::Assistant && !self.participants.contains(&message.speaker)
-                {
-                    self.participants.push(message.speaker.clone());
-                }
-                self.push(Arc::new(message));
-            }
-            None => return Err(gap),
+        if message.role == Role::Assistant && !self.participants.contains(&message.speaker) {
+            self.participants.push(message.speaker.clone());
         }
+        self.messages.push(Arc::new(message));
         Ok(())
+    }
+
+    /// Gives a reply that a crash cut short more of its text, which begins where the content had `at` bytes.
+    /// Text that is there already is not added twice; text that doesn't fit is left out.
+    pub(crate) fn regrow(&mut self, seq: u64, at: usize, text: &str) {
+        let message = usize::try_from(seq)
+            .ok()
+            .and_then(|place| self.messages.get_mut(place));
+        let Some(message) = message.filter(|m| m.status == Status::Cancelled) else {
+            return;
+        };
+        let Some(known) = message.content.get(at..) else {
+            return;
+        };
+        if let Some(new) = text.strip_prefix(known).filter(|new| !new.is_empty()) {
+            Arc::make_mut(message).content.push_str(new);
+        }
     }
 
     fn push(&mut self, message: Arc<Message>) {
@@ -437,7 +467,8 @@ impl Thread {
     }
 }
 
-/// A title from the first line of a message that has words in it, at most 60 characters, cut at a word.
+/// A title from the first line of a message that has words in it, without the mentions at its beginning, at
+/// most 60 characters, cut at a word.
 pub fn title_from(content: &str) -> String {
     let line = content
         .lines()
@@ -447,7 +478,7 @@ pub fn title_from(content: &str) -> String {
         })
         .find(|line| line.chars().any(char::is_alphanumeric))
         .unwrap_or_else(|| content.trim().lines().next().unwrap_or_default());
-    let clean: String = line
+    let clean: String = without_leading_mentions(line)
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
@@ -459,4 +490,31 @@ pub fn title_from(content: &str) -> String {
         .rfind(char::is_whitespace)
         .filter(|at| *at > cut.len() / 2);
     format!("{}…", cut[..at_word.unwrap_or(cut.len())].trim_end())
+}
+
+fn without_leading_mentions(line: &str) -> &str {
+    let mut rest = line;
+    while let Some(mention) = rest.strip_prefix('@') {
+        let end = mention.find(char::is_whitespace).unwrap_or(mention.len());
+        rest = mention[end..].trim_start_matches([' ', '\t', ',', ':']);
+    }
+    if rest.is_empty() { line } else { rest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::title_from;
+
+    #[test]
+    fn a_title_says_what_it_is_about() {
+        assert_eq!(title_from("@all @gpt What now?"), "What now?");
+        assert_eq!(title_from("@all"), "@all");
+        assert_eq!(title_from("\n## Heading\nmore"), "Heading");
+        assert_eq!(title_from("   "), "");
+        let long = title_from(&"word ".repeat(40));
+        assert!(
+            long.chars().count() <= 60 && long.ends_with("word…"),
+            "{long}"
+        );
+    }
 }

@@ -3,12 +3,13 @@
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
+use crate::thread::ThreadFormatError;
 use crate::thread::{FORMAT_VERSION, ThreadHeader};
-use crate::{Message, Thread, ThreadFormatError};
+use crate::{Message, Thread};
 
 impl ThreadHeader {
     fn serialize_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
@@ -40,21 +41,13 @@ impl Serialize for ThreadHeader {
 }
 
 impl Serialize for Thread {
-    /// Writes the settled messages only: what still streams is not on disk yet.
+    /// Writes the settled messages only: what still streams is not said yet.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         struct Settled<'a>(&'a Thread);
         impl Serialize for Settled<'_> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut seq = serializer.serialize_seq(None)?;
-                for message in self
-                    .0
-                    .messages()
-                    .iter()
-                    .filter(|m| m.status().is_terminal())
-                {
-                    seq.serialize_element(message)?;
-                }
-                seq.end()
+                let messages = self.0.messages().iter();
+                serializer.collect_seq(messages.filter(|m| m.status().is_terminal()))
             }
         }
         let mut map = serializer.serialize_map(None)?;
@@ -169,13 +162,7 @@ impl<'de> Visitor<'de> for MessagesSeed {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Thread, A::Error> {
         let mut thread = Thread::new("".into(), crate::Timestamp::UNIX_EPOCH);
         while let Some(message) = seq.next_element::<Message>()? {
-            if message.seq() != thread.messages().len() as u64 {
-                return Err(de::Error::custom(ThreadFormatError::Gap {
-                    expected: thread.messages().len() as u64,
-                    found: message.seq(),
-                }));
-            }
-            thread.restore(message).map_err(de::Error::custom)?;
+            thread.restore_next(message).map_err(de::Error::custom)?;
         }
         Ok(thread)
     }

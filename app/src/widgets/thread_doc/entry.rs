@@ -133,6 +133,12 @@ impl Entry {
         }
     }
 
+    pub(super) fn set_reasoning(&mut self, text: &str) {
+        self.reasoning = MarkdownDoc::default();
+        self.view.reasoning = Arc::default();
+        self.push_reasoning(text);
+    }
+
     pub(super) fn has_reasoning(&self) -> bool {
         !self.view.reasoning.is_empty() || !self.reasoning.source().is_empty()
     }

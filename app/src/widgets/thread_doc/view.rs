@@ -347,12 +347,19 @@ impl Rows for ThreadRows<'_> {
             let name = paint::accessible_name(entry);
             node.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &name));
             let (position, count) = (at + 1, self.content.entries.len());
+            let error = match &entry.view.status {
+                MessageStatus::Failed(error) => Some(&*error.text),
+                _ => None,
+            };
             let text = entry.source();
             let value = &text[..text.floor_char_boundary(text.len().min(2000))];
             ui.ctx().accesskit_node_builder(id, |node| {
                 node.set_position_in_set(position);
                 node.set_size_of_set(count);
                 node.set_value(value);
+                if let Some(error) = error {
+                    node.set_description(error);
+                }
                 if entry.is_streaming() {
                     node.set_live(egui::accesskit::Live::Polite);
                 }

@@ -1,0 +1,75 @@
+//! What a thread without messages shows: who sits at the table, and something to begin with.
+
+use egui::{RichText, Ui};
+
+use super::composer::Composer;
+use crate::shell::model::Model;
+use crate::theme::{Tokens, fonts::Families};
+
+/// Beginnings offered in an empty thread.
+const BEGINNINGS: [&str; 3] = [
+    "@all What is this project, and how do I run it?",
+    "Explain the largest file to me.",
+    "@all Discuss: what should be tested first?",
+];
+
+/// Draws the empty state; a chosen beginning goes into the composer.
+pub(super) fn empty_state_ui(ui: &mut Ui, tokens: &Tokens, model: &Model, composer: &mut Composer) {
+    let families = Families::default();
+    let lines = 6.0 + model.seats.len() as f32;
+    let height = lines * tokens.metrics.size.hit_target_min;
+    ui.vertical_centered(|ui| {
+        ui.add_space(
+            ((ui.available_height() - height) / 2.0).max(tokens.metrics.space.between_speakers),
+        );
+        let title = if model.seats.is_empty() {
+            "The table is being set"
+        } else {
+            "Who sits at the table"
+        };
+        ui.label(
+            RichText::new(title)
+                .size(tokens.metrics.typ.empty_state)
+                .family(families.semibold.clone()),
+        );
+        ui.add_space(tokens.metrics.space.related);
+        for (place, view) in model
+            .seats
+            .iter()
+            .enumerate()
+            .filter(|(_, view)| view.seat.enabled)
+        {
+            ui.horizontal(|ui| {
+                let about = view.demo_label.unwrap_or(&view.seat.model);
+                let name = RichText::new(&view.seat.display_name)
+                    .family(families.semibold.clone())
+                    .color(super::color_of(&model.seats, place, tokens));
+                let galley_width = 360.0;
+                ui.add_space(((ui.available_width() - galley_width) / 2.0).max(0.0));
+                ui.label(name);
+                ui.label(
+                    RichText::new(format!("@{}  {about}", view.seat.id))
+                        .color(tokens.text.secondary),
+                );
+            });
+        }
+        if model.seats.is_empty() {
+            let text = "Looking for models. Add an endpoint in the settings if none is found.";
+            ui.label(RichText::new(text).color(tokens.text.secondary));
+            return;
+        }
+        ui.add_space(tokens.metrics.space.between_blocks);
+        for beginning in BEGINNINGS {
+            if ui
+                .add(
+                    egui::Button::new(RichText::new(beginning).size(tokens.metrics.typ.ui))
+                        .frame(false),
+                )
+                .clicked()
+            {
+                composer.set_text(beginning.to_owned());
+                composer.focus();
+            }
+        }
+    });
+}

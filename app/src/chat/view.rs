@@ -1,0 +1,841 @@
+//! The view of the open thread: header, messages, what waits, composer.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use conversation::{PromptMessage, PromptRole, QueuedKind, SendMode};
+use egui::{Align, Frame, Id, Layout, Margin, Panel, RichText, ScrollArea, Ui};
+use host::{Channel, Intent, QueueState, SendMessage};
+use transcript::{MessageId, Status, ThreadId};
+
+use super::composer::{Composer, ComposerAction, ComposerContext, Mode};
+use super::find::{Find, FindAction, FindHit};
+use super::header::{HeaderAction, header_ui};
+use super::message_view::{message_status, message_view};
+use crate::shell::command::Command;
+use crate::shell::keymap::Keymap;
+use crate::shell::model::{Change, Model};
+use crate::theme::{Tokens, fonts::Families};
+use crate::widgets::icons::{self, icon_button};
+use crate::widgets::thread_doc::{ThreadAction, ThreadDoc};
+use crate::widgets::virtual_list::SCROLLBAR_WIDTH;
+
+/// How long the composer rests before the size of its prompt is asked for.
+const ESTIMATE_PAUSE: Duration = Duration::from_millis(120);
+/// How long the composer rests before its draft is saved.
+const DRAFT_PAUSE: Duration = Duration::from_millis(400);
+/// Widest the composer and the empty state get, in points.
+pub(crate) const COLUMN: f32 = 738.0;
+
+/// What the view is given to show.
+pub struct ChatContext<'a> {
+    /// The render model.
+    pub model: &'a Model,
+    /// The keymap, for tooltips.
+    pub keymap: &'a Keymap,
+}
+
+/// What the person wants.
+#[derive(Debug)]
+pub enum ChatAction {
+    /// Something of the host.
+    Intent(Box<Intent>),
+    /// A command of the window.
+    Command(Command),
+    /// Put text into the clipboard.
+    Copy(String),
+    /// Open a link in the browser.
+    OpenUrl(String),
+}
+
+/// A line above the composer: something to know, and perhaps something to do.
+struct Note {
+    text: String,
+    restore: Option<ThreadId>,
+}
+
+/// The prompt of a reply, as lines.
+struct Inspection {
+    lines: Vec<(String, bool)>,
+}
+
+/// A search on its way.
+struct Searching {
+    needle: String,
+    answer: Receiver<Vec<FindHit>>,
+}
+
+/// The state of the view.
+pub struct ChatView {
+    doc: Option<ThreadDoc>,
+    shown: Option<ThreadId>,
+    /// Whether the messages must be handed to the document anew at the next frame.
+    is_stale: bool,
+    composer: Composer,
+    /// The search bar.
+    pub find: Find,
+    searching: Option<Searching>,
+    notes: Vec<Note>,
+    inspection: Option<Inspection>,
+    estimate_at: Option<Instant>,
+    draft_at: Option<Instant>,
+    /// Saves the draft of the thread that was shown before.
+    left_draft: Option<Intent>,
+    /// Replaces the message from this one on, in a fork, when it is sent.
+    editing: Option<MessageId>,
+}
+
+impl Default for ChatView {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ChatView {
+    /// A view that shows nothing yet.
+    pub fn new() -> Self {
+        Self {
+            doc: None,
+            shown: None,
+            is_stale: true,
+            composer: Composer::default(),
+            find: Find::default(),
+            searching: None,
+            notes: Vec::new(),
+            inspection: None,
+            estimate_at: None,
+            draft_at: None,
+            left_draft: None,
+            editing: None,
+        }
+    }
+
+    /// Shows the model's thread, from the beginning.
+    pub fn show_thread(&mut self, model: &Model) {
+        let Some(thread) = &model.thread else { return };
+        self.is_stale = true;
+        if self.shown.as_ref() != Some(&thread.id) {
+            self.left_draft = self.unsaved_draft();
+            self.shown = Some(thread.id.clone());
+            self.composer = Composer::new(self.composer.mode);
+            self.composer.set_text(thread.draft.clone());
+            self.notes.clear();
+            self.editing = None;
+            self.find = Find::default();
+            self.composer.focus();
+        }
+        self.estimate_at = Some(Instant::now());
+    }
+
+    /// Saves the draft that has not been saved yet, if there is one.
+    pub fn unsaved_draft(&mut self) -> Option<Intent> {
+        self.draft_at.take()?;
+        let thread = self.shown.clone().filter(|_| self.editing.is_none())?;
+        Some(Intent::SetDraft(thread, self.composer.text.clone()))
+    }
+
+    /// Names and colours of speakers may have changed.
+    pub fn seats_changed(&mut self, _model: &Model) {
+        self.is_stale = true;
+        self.estimate_at = Some(Instant::now());
+    }
+
+    /// Colours have changed.
+    pub fn theme_changed(&mut self) {
+        self.is_stale = true;
+    }
+
+    /// Puts the caret into the composer.
+    pub fn focus_composer(&mut self) {
+        self.composer.focus();
+    }
+
+    /// Puts the focus onto the messages.
+    pub fn focus_messages(&mut self, ctx: &egui::Context) {
+        if let Some(doc) = &self.doc {
+            ctx.memory_mut(|memory| memory.request_focus(doc.focus_id()));
+        }
+    }
+
+    /// Whether Esc closes something here before it stops a turn.
+    pub fn wants_escape(&self) -> bool {
+        self.find.is_open || self.inspection.is_some() || self.editing.is_some()
+    }
+
+    /// Shows a line above the composer.
+    pub fn warn(&mut self, text: String) {
+        self.notes.retain(|note| note.text != text);
+        self.notes.push(Note {
+            text,
+            restore: None,
+        });
+    }
+
+    /// Says that a thread is in the bin, and offers to bring it back.
+    pub fn offer_restore(&mut self, thread: ThreadId, title: &str) {
+        let text = format!("\"{title}\" is in the bin.");
+        self.notes.push(Note {
+            text,
+            restore: Some(thread),
+        });
+    }
+
+    /// Scrolls to the end and follows it.
+    pub fn jump_to_latest(&mut self) {
+        if let Some(doc) = &mut self.doc {
+            doc.follow_tail();
+        }
+    }
+
+    /// Scrolls to a message.
+    pub fn jump_to_message(&mut self, message: &MessageId) {
+        if let Some(doc) = &mut self.doc {
+            doc.jump_to(&message.as_str().into());
+        }
+    }
+
+    /// Changes between Chat and Bonfire.
+    pub fn toggle_bonfire(&mut self) {
+        self.composer.mode = match self.composer.mode {
+            Mode::Chat => Mode::Bonfire,
+            Mode::Bonfire => Mode::Chat,
+        };
+    }
+
+    /// Goes to another hit of the search.
+    pub fn step_find(&mut self, forward: bool) {
+        self.find.is_open = true;
+        self.find.step(forward);
+        self.show_hit();
+    }
+
+    fn show_hit(&mut self) {
+        if let (Some(hit), Some(doc)) = (self.find.current_hit(), &mut self.doc) {
+            let message = hit.message.as_str().into();
+            doc.jump_to_byte(&message, hit.range.start);
+            doc.select(&message, hit.range.clone());
+        }
+    }
+
+    /// Puts the person's last message into the composer; sending it goes on in a fork.
+    pub fn edit_last(&mut self, model: &Model) {
+        let messages = model
+            .thread
+            .as_ref()
+            .map(|t| t.messages.as_slice())
+            .unwrap_or_default();
+        let last = messages
+            .iter()
+            .rev()
+            .find(|m| m.role() == transcript::Role::User && m.status() != Status::Deleted);
+        if let Some(message) = last {
+            self.editing = Some(message.id().clone());
+            self.composer.set_text(message.content().to_owned());
+            self.composer.attachments = message.context_blocks().to_vec();
+            self.composer.focus();
+        }
+    }
+
+    /// Takes in a change of the open thread.
+    pub fn take_change(&mut self, change: Change, model: &Model) {
+        match change {
+            Change::Added(message) => {
+                let view = message_view(&message, model);
+                if let Some(doc) = self.doc.as_mut().filter(|_| !self.is_stale) {
+                    doc.push_message(view);
+                    if message.role() == transcript::Role::User {
+                        doc.follow_tail();
+                    }
+                }
+            }
+            Change::Delta(delta) => {
+                if let Some(doc) = self.doc.as_mut().filter(|_| !self.is_stale) {
+                    let id = delta.message.as_str().into();
+                    match delta.channel {
+                        Channel::Reply => doc.append_delta(&id, &delta.text),
+                        Channel::Reasoning => doc.append_reasoning(&id, &delta.text),
+                    }
+                }
+            }
+            Change::Message(message) => self.message_changed(&message, model),
+            Change::Reasoning(_, text) if text.is_empty() => {
+                self.warn("No reasoning was kept for this reply.".to_owned());
+            }
+            Change::Reasoning(message, text) => {
+                if let Some(doc) = &mut self.doc {
+                    let message = message.as_str().into();
+                    doc.set_reasoning(&message, &text);
+                    doc.jump_to(&message);
+                }
+            }
+            Change::Attachment(block) => {
+                self.composer.attachments.push(block);
+                self.composer.focus();
+                self.estimate_at = Some(Instant::now());
+            }
+            Change::Refused { text, reason } => {
+                if self.composer.is_blank() {
+                    self.composer.set_text(text);
+                }
+                self.warn(reason);
+            }
+            Change::Warning(text) => self.warn(text),
+            Change::Inspection(_, requests) => self.inspection = Some(Inspection::new(&requests)),
+            _ => {}
+        }
+    }
+
+    fn message_changed(&mut self, message: &transcript::Message, model: &Model) {
+        let Some(doc) = self.doc.as_mut().filter(|_| !self.is_stale) else {
+            return;
+        };
+        let id = message.id().as_str().into();
+        if message.status() == Status::Deleted {
+            doc.remove_message(&id);
+        } else if doc
+            .source(&id)
+            .is_some_and(|source| source != message.content())
+        {
+            // A stripped label or a lost delta: the transcript is right.
+            self.is_stale = true;
+        } else {
+            doc.set_status(&id, message_status(message, model));
+        }
+        self.estimate_at = Some(Instant::now());
+    }
+
+    /// What sending the composer's content means now; `None` when there is nothing to send.
+    pub fn send_intent(&mut self, model: &Model) -> Option<Intent> {
+        if self.composer.is_blank() && self.composer.attachments.is_empty() {
+            return None;
+        }
+        let thread = model.thread_id()?.clone();
+        let (text, context_blocks) = self.composer.take();
+        self.draft_at = Some(Instant::now());
+        let mode = match self.composer.mode {
+            Mode::Chat => SendMode::Chat,
+            Mode::Bonfire => SendMode::Bonfire,
+        };
+        let message = SendMessage {
+            thread: Some(thread.clone()),
+            text,
+            targets: None,
+            context_blocks,
+            mode,
+        };
+        self.notes.retain(|note| note.restore.is_some());
+        let Some(edited) = self.editing.take() else {
+            return Some(Intent::Send(message));
+        };
+        let messages = model
+            .thread
+            .as_ref()
+            .map(|t| t.messages.as_slice())
+            .unwrap_or_default();
+        let seq = messages
+            .iter()
+            .find(|m| *m.id() == edited)
+            .map(|m| m.seq())?;
+        Some(Intent::Fork {
+            thread,
+            last_shared: seq.checked_sub(1),
+            resend: Some(Box::new(message)),
+        })
+    }
+
+    /// Draws the view and returns what the person wants.
+    pub fn chat_ui(
+        &mut self,
+        ui: &mut Ui,
+        tokens: &Arc<Tokens>,
+        context: &ChatContext<'_>,
+    ) -> Vec<ChatAction> {
+        let mut actions = Vec::new();
+        let full_height = ui.available_height();
+        self.refresh_doc(ui.ctx(), tokens, context.model);
+        self.head_ui(ui, tokens, context, &mut actions);
+        self.find_bar_ui(ui, tokens, context.model);
+        let bottom = Panel::bottom("composer panel")
+            .resizable(false)
+            .show_separator_line(false)
+            .frame(
+                Frame::new()
+                    .fill(tokens.surface.base)
+                    .inner_margin(Margin::symmetric(16, 8)),
+            );
+        bottom.show(ui, |ui| {
+            centred(ui, |ui| {
+                self.notes_ui(ui, tokens, context.model, &mut actions);
+                self.queue_ui(ui, tokens, context.model, &mut actions);
+                self.composer_ui(ui, tokens, context, full_height, &mut actions);
+            });
+        });
+        self.messages_ui(ui, tokens, context, &mut actions);
+        self.timed_work(ui.ctx(), context.model, &mut actions);
+        actions
+    }
+
+    fn refresh_doc(&mut self, ctx: &egui::Context, tokens: &Tokens, model: &Model) {
+        if !std::mem::take(&mut self.is_stale) {
+            return;
+        }
+        let doc = self.doc.get_or_insert_with(|| ThreadDoc::new(ctx, tokens));
+        let messages = model
+            .thread
+            .as_ref()
+            .map(|t| t.messages.as_slice())
+            .unwrap_or_default();
+        let shown = messages.iter().filter(|m| m.status() != Status::Deleted);
+        let top = doc.top_message();
+        doc.set_messages(shown.map(|message| message_view(message, model)));
+        if let Some(top) = top {
+            doc.show_at_top(&top);
+        }
+    }
+
+    fn head_ui(
+        &mut self,
+        ui: &mut Ui,
+        tokens: &Tokens,
+        context: &ChatContext<'_>,
+        actions: &mut Vec<ChatAction>,
+    ) {
+        let frame = Frame::new()
+            .fill(tokens.surface.base)
+            .inner_margin(Margin::symmetric(16, 6));
+        let wanted = Panel::top("thread header")
+            .frame(frame)
+            .show(ui, |ui| header_ui(ui, tokens, context, self.composer.mode))
+            .inner;
+        for action in wanted {
+            actions.push(match action {
+                HeaderAction::Command(command) => ChatAction::Command(command),
+                HeaderAction::SetDefaultTarget(seat) => match context.model.thread_id().cloned() {
+                    Some(thread) => intent(Intent::SetDefaultTarget { thread, seat }),
+                    None => continue,
+                },
+                HeaderAction::ToggleBonfire => {
+                    self.toggle_bonfire();
+                    continue;
+                }
+                HeaderAction::CheckEndpoint(id) => intent(Intent::CheckEndpoints(Some(id))),
+            });
+        }
+    }
+
+    fn find_bar_ui(&mut self, ui: &mut Ui, tokens: &Tokens, model: &Model) {
+        self.take_hits();
+        if !self.find.is_open {
+            return;
+        }
+        let action = Panel::top("find bar")
+            .frame(Frame::NONE)
+            .show(ui, |ui| self.find.find_ui(ui, tokens))
+            .inner;
+        match action {
+            Some(FindAction::Changed) => self.begin_search(ui.ctx(), model),
+            Some(FindAction::Next) => self.step_find(true),
+            Some(FindAction::Previous) => self.step_find(false),
+            Some(FindAction::Close) => {
+                self.find.is_open = false;
+                self.composer.focus();
+            }
+            None => {}
+        }
+    }
+
+    /// Searches on a thread of its own: a long conversation must not stop the frame.
+    fn begin_search(&mut self, ctx: &egui::Context, model: &Model) {
+        let needle = self.find.needle.clone();
+        let messages = model
+            .thread
+            .as_ref()
+            .map(|t| t.messages.clone())
+            .unwrap_or_default();
+        let (answer, asked) = channel();
+        let (ctx, wanted) = (ctx.clone(), needle.clone());
+        std::thread::spawn(move || {
+            let hits = messages
+                .iter()
+                .flat_map(|message| {
+                    transcript::find_in_text(message.content(), &wanted)
+                        .into_iter()
+                        .map(|range| FindHit {
+                            message: message.id().clone(),
+                            range,
+                        })
+                })
+                .collect();
+            // A newer search may have taken this one's place.
+            let _superseded = answer.send(hits);
+            ctx.request_repaint();
+        });
+        self.searching = Some(Searching {
+            needle,
+            answer: asked,
+        });
+    }
+
+    fn take_hits(&mut self) {
+        let Some(searching) = &self.searching else {
+            return;
+        };
+        let Ok(hits) = searching.answer.try_recv() else {
+            return;
+        };
+        if searching.needle == self.find.needle {
+            self.find.set_hits(hits);
+            self.show_hit();
+        }
+        self.searching = None;
+    }
+
+    fn notes_ui(
+        &mut self,
+        ui: &mut Ui,
+        tokens: &Tokens,
+        model: &Model,
+        actions: &mut Vec<ChatAction>,
+    ) {
+        let mut closed = None;
+        for (index, note) in self.notes.iter().enumerate() {
+            let wanted = note_ui(ui, tokens, note);
+            if wanted == NoteOutcome::Restore
+                && let Some(thread) = &note.restore
+            {
+                actions.push(intent(Intent::RestoreThread(thread.clone())));
+            }
+            if wanted != NoteOutcome::Stays {
+                closed = Some(index);
+            }
+        }
+        if let Some(index) = closed {
+            self.notes.remove(index);
+        }
+        if self.editing.is_some() {
+            ui.horizontal(|ui| {
+                ui.label(icons::icon_text(icons::GIT_FORK, tokens).color(tokens.text.secondary));
+                ui.label(secondary(tokens, "You are editing an earlier message. Sending it goes on in a new thread; this one stays."));
+                let escaped = ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
+                if icon_button(ui, tokens, icons::X, "Stop editing", None).clicked() || escaped {
+                    self.editing = None;
+                    self.composer.set_text(String::new());
+                    self.composer.attachments.clear();
+                }
+            });
+        }
+        for view in model.seats.iter() {
+            if let Some(secs) = model.wait_secs(&view.seat.id) {
+                let text = format!("{} asks to wait {secs} s.", view.seat.display_name);
+                ui.label(secondary(tokens, &text));
+                ui.ctx().request_repaint_after(Duration::from_millis(500));
+            }
+        }
+        let dropped = model
+            .thread
+            .as_ref()
+            .map_or(0, |thread| thread.dropped.len());
+        if dropped > 0 {
+            let text = format!(
+                "The oldest {dropped} messages no longer fit into the prompt and were left out."
+            );
+            ui.label(secondary(tokens, &text));
+        }
+    }
+
+    fn queue_ui(
+        &mut self,
+        ui: &mut Ui,
+        tokens: &Tokens,
+        model: &Model,
+        actions: &mut Vec<ChatAction>,
+    ) {
+        let QueueState { waiting, is_paused } = model.queue();
+        let Some(thread) = model.thread_id() else {
+            return;
+        };
+        for queued in &waiting {
+            ui.horizontal(|ui| {
+                let text = match &queued.kind {
+                    QueuedKind::Send { text, .. } => {
+                        format!("Waits: {}", transcript::title_from(text))
+                    }
+                    QueuedKind::Retry => "Waits: another try".to_owned(),
+                };
+                ui.label(icons::icon_text(icons::HOURGLASS, tokens).color(tokens.text.secondary));
+                ui.label(secondary(tokens, &text));
+                if icon_button(ui, tokens, icons::X, "Take it out of the queue", None).clicked() {
+                    actions.push(intent(Intent::Unqueue(
+                        thread.clone(),
+                        queued.message_id.clone(),
+                    )));
+                }
+            });
+        }
+        if is_paused && !waiting.is_empty() && ui.button("Go on with what waits").clicked() {
+            actions.push(intent(Intent::ResumeQueue(thread.clone())));
+        }
+    }
+
+    fn composer_ui(
+        &mut self,
+        ui: &mut Ui,
+        tokens: &Tokens,
+        context: &ChatContext<'_>,
+        full_height: f32,
+        actions: &mut Vec<ChatAction>,
+    ) {
+        let model = context.model;
+        let thread = model.thread.as_ref();
+        let stop_key = context
+            .keymap
+            .label(Command::Stop)
+            .unwrap_or_else(|| "Esc".to_owned());
+        let composer = ComposerContext {
+            seats: &model.seats,
+            responders: &model.estimate.targets,
+            default_target: thread.and_then(|t| t.default_target.as_ref()),
+            estimate: model.estimate.size,
+            unknown_mentions: &model.estimate.unknown_mentions,
+            is_generating: model.turn().is_generating,
+            blocked: blocked(model),
+            max_height: full_height * tokens.metrics.size.composer_max_height_fraction,
+            stop_key: &stop_key,
+        };
+        for action in self.composer.composer_ui(ui, tokens, &composer) {
+            match action {
+                ComposerAction::Send => {
+                    if let Some(wanted) = self.send_intent(model) {
+                        actions.push(intent(wanted));
+                    }
+                }
+                ComposerAction::Stop => actions.push(ChatAction::Command(Command::Stop)),
+                ComposerAction::AttachFile => {
+                    actions.push(ChatAction::Command(Command::AttachFile));
+                }
+                ComposerAction::EditLast => actions.push(ChatAction::Command(Command::EditLast)),
+                ComposerAction::Changed => {
+                    let now = Instant::now();
+                    self.estimate_at.get_or_insert(now + ESTIMATE_PAUSE);
+                    self.draft_at = Some(now + DRAFT_PAUSE);
+                }
+                ComposerAction::SetDefaultTarget(seat) => {
+                    if let Some(thread) = model.thread_id().cloned() {
+                        actions.push(intent(Intent::SetDefaultTarget { thread, seat }));
+                    }
+                }
+            }
+        }
+    }
+
+    fn messages_ui(
+        &mut self,
+        ui: &mut Ui,
+        tokens: &Arc<Tokens>,
+        context: &ChatContext<'_>,
+        actions: &mut Vec<ChatAction>,
+    ) {
+        let Some(doc) = &mut self.doc else { return };
+        if doc.is_empty() {
+            super::empty_state::empty_state_ui(ui, tokens, context.model, &mut self.composer);
+            return;
+        }
+        let Some(thread) = context.model.thread_id().cloned() else {
+            return;
+        };
+        for action in doc.show(ui, tokens) {
+            actions.extend(thread_action(&thread, action, context.model));
+        }
+    }
+
+    /// Work that waits for a pause in the person's typing.
+    fn timed_work(&mut self, ctx: &egui::Context, model: &Model, actions: &mut Vec<ChatAction>) {
+        let Some(thread) = model.thread_id().cloned() else {
+            return;
+        };
+        let now = Instant::now();
+        actions.extend(self.left_draft.take().map(intent));
+        if self.estimate_at.take_if(|at| *at <= now).is_some() {
+            actions.push(intent(Intent::EstimatePrompt {
+                thread: thread.clone(),
+                draft: self.composer.text.clone(),
+                context_blocks: self.composer.attachments.clone(),
+            }));
+        }
+        if self.draft_at.take_if(|at| *at <= now).is_some() && self.editing.is_none() {
+            actions.push(intent(Intent::SetDraft(thread, self.composer.text.clone())));
+        }
+        for at in [self.estimate_at, self.draft_at].into_iter().flatten() {
+            ctx.request_repaint_after(at.saturating_duration_since(now));
+        }
+    }
+
+    /// Draws "what the model saw" over everything, when it is open.
+    pub fn inspection_ui(&mut self, ctx: &egui::Context, tokens: &Tokens) {
+        let Some(inspection) = &self.inspection else {
+            return;
+        };
+        let modal = egui::Modal::new(Id::unique("inspection")).show(ctx, |ui| {
+            let size = ctx.content_rect().size() * 0.8;
+            ui.set_width(size.x.min(900.0));
+            ui.horizontal(|ui| {
+                ui.heading("What the model saw");
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    icon_button(ui, tokens, icons::X, "Close", None).clicked()
+                })
+                .inner
+            });
+            let families = Families::default();
+            let row_height = tokens.metrics.typ.code * tokens.metrics.typ.code_line_height;
+            ScrollArea::both()
+                .max_height(size.y)
+                .auto_shrink(false)
+                .show_rows(ui, row_height, inspection.lines.len(), |ui, rows| {
+                    for (line, is_head) in &inspection.lines[rows] {
+                        let text = RichText::new(line).size(tokens.metrics.typ.code);
+                        let text = if *is_head {
+                            text.family(families.semibold.clone()).color(tokens.accent)
+                        } else {
+                            text.family(families.mono.clone())
+                        };
+                        ui.add(egui::Label::new(text).extend());
+                    }
+                });
+        });
+        if modal.should_close() {
+            self.inspection = None;
+        }
+    }
+}
+
+impl Inspection {
+    fn new(requests: &[(String, Vec<PromptMessage>)]) -> Self {
+        let mut lines = Vec::new();
+        for (title, messages) in requests {
+            lines.push((format!("Request: {title}"), true));
+            for message in messages {
+                let role = match message.role {
+                    PromptRole::System => "system",
+                    PromptRole::User => "user",
+                    PromptRole::Assistant => "assistant",
+                };
+                lines.push((
+                    format!("{role}, {} characters", message.content.chars().count()),
+                    true,
+                ));
+                lines.extend(message.content.lines().map(|line| (line.to_owned(), false)));
+                lines.push((String::new(), false));
+            }
+        }
+        if lines.is_empty() {
+            lines.push((
+                "There is no prompt to show for this reply.".to_owned(),
+                false,
+            ));
+        }
+        Self { lines }
+    }
+}
+
+fn intent(intent: Intent) -> ChatAction {
+    ChatAction::Intent(Box::new(intent))
+}
+
+fn secondary(tokens: &Tokens, text: &str) -> RichText {
+    RichText::new(text)
+        .size(tokens.metrics.typ.secondary)
+        .color(tokens.text.secondary)
+}
+
+/// Why nothing can be sent now.
+fn blocked(model: &Model) -> Option<&'static str> {
+    if model.shows_terms_notice {
+        Some("Read the notice at the top first")
+    } else if !model.seats.iter().any(|view| view.seat.enabled) {
+        Some("Nobody sits at the table yet; add an endpoint or a seat in the settings")
+    } else {
+        None
+    }
+}
+
+/// Lays `content` out in the column that prose has.
+fn centred(ui: &mut Ui, content: impl FnOnce(&mut Ui)) {
+    let beside_scrollbar = ui.available_width() - SCROLLBAR_WIDTH;
+    let width = beside_scrollbar.min(COLUMN);
+    let side = ((beside_scrollbar - width) / 2.0).floor();
+    ui.horizontal(|ui| {
+        ui.add_space(side);
+        ui.vertical(|ui| {
+            ui.set_width(width);
+            content(ui);
+        });
+    });
+}
+
+#[derive(PartialEq, Eq)]
+enum NoteOutcome {
+    Stays,
+    Closed,
+    Restore,
+}
+
+fn note_ui(ui: &mut Ui, tokens: &Tokens, note: &Note) -> NoteOutcome {
+    let mut outcome = NoteOutcome::Stays;
+    ui.horizontal(|ui| {
+        let (icon, color) = match note.restore {
+            Some(_) => (icons::TRASH, tokens.text.secondary),
+            None => (icons::WARNING, tokens.state.warn),
+        };
+        ui.label(icons::icon_text(icon, tokens).color(color));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            if icon_button(ui, tokens, icons::X, "Dismiss", None).clicked() {
+                outcome = NoteOutcome::Closed;
+            }
+            if note.restore.is_some() && ui.button("Bring it back").clicked() {
+                outcome = NoteOutcome::Restore;
+            }
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                ui.add(egui::Label::new(secondary(tokens, &note.text)).wrap());
+            });
+        });
+    });
+    outcome
+}
+
+fn thread_action(thread: &ThreadId, action: ThreadAction, model: &Model) -> Option<ChatAction> {
+    let id = |message: &Arc<str>| MessageId::from(&**message);
+    let wanted = match action {
+        ThreadAction::Retry(message) => Intent::Retry(thread.clone(), id(&message)),
+        ThreadAction::Delete(message) => Intent::DeleteMessage(thread.clone(), id(&message)),
+        ThreadAction::Fork(message) => {
+            let messages = model
+                .thread
+                .as_ref()
+                .map(|t| t.messages.as_slice())
+                .unwrap_or_default();
+            let last_shared = messages
+                .iter()
+                .find(|m| m.id().as_str() == &*message)
+                .map(|m| m.seq());
+            Intent::Fork {
+                thread: thread.clone(),
+                last_shared,
+                resend: None,
+            }
+        }
+        ThreadAction::OpenLink(url) => return Some(ChatAction::OpenUrl(url.to_string())),
+        ThreadAction::ResolveError(message) => {
+            return Some(super::message_view::resolve_error(
+                thread,
+                &id(&message),
+                model,
+            ));
+        }
+        ThreadAction::Copied(_)
+        | ThreadAction::CopiedMarkdown(_)
+        | ThreadAction::CopiedSelection
+        | ThreadAction::CopiedCode(_) => return None,
+    };
+    Some(intent(wanted))
+}

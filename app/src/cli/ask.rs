@@ -1,0 +1,459 @@
+//! `folkmoot ask`: one send, streamed to standard output.
+
+use std::collections::HashMap;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use conversation::SendMode;
+use host::{
+    Channel, EndpointState, Event, Events, Host, HostHandle, HostOptions, Intent, SeatView,
+    SendMessage,
+};
+use serde_json::json;
+use transcript::{ContextBlock, Message, MessageId, Role, SeatId, Status, ThreadId};
+
+use super::{AskArgs, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Failure, home, read_stdin};
+
+/// Longest wait for the endpoints to say what they offer.
+const ENDPOINTS_TIMEOUT: Duration = Duration::from_secs(15);
+/// How often Ctrl+C is looked for.
+const POLL: Duration = Duration::from_millis(100);
+/// How long a stopped turn may take to settle.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+
+const TERMS: &str = "\
+Using subscription accounts outside the providers' official clients may violate their terms of service and
+can lead to rate limits or a suspended account. Folkmoot leaves that decision to you.
+To go on, run the command once with --accept-terms-notice.";
+
+pub(super) fn run(args: &AskArgs) -> Result<u8, Failure> {
+    let text = match args.text.as_slice() {
+        [dash] if dash == "-" => read_stdin()?,
+        words => words.join(" "),
+    };
+    if text.trim().is_empty() {
+        return Err(Failure::usage(
+            "the message is empty; give it as an argument or as - on standard input",
+        ));
+    }
+    let folder = match &args.folder {
+        Some(folder) => Some(folder.clone()),
+        None => std::env::current_dir().ok(),
+    };
+    let blocks = attachments(folder.as_deref(), &args.file)?;
+    let host = Host::start(HostOptions {
+        folder,
+        ..HostOptions::new(home()?)
+    })?;
+    let handle = host.handle();
+    let events = handle.subscribe(|| {});
+    if args.accept_terms_notice {
+        handle.send(Intent::DismissTermsNotice)?;
+    }
+    let mut asking = Asking::new(args.json, &handle, &events);
+    let seats = asking.wait_for_seats()?;
+    let targets = targets(&args.to, &seats)?;
+    if let Some(thread) = &args.thread {
+        asking.open_thread(&ThreadId::from(thread.as_str()))?;
+    }
+    handle.send(Intent::Send(SendMessage {
+        thread: args.thread.as_deref().map(ThreadId::from),
+        text,
+        targets,
+        context_blocks: blocks,
+        mode: if args.bonfire {
+            SendMode::Bonfire
+        } else {
+            SendMode::Chat
+        },
+    }))?;
+    let code = asking.stream_to_end();
+    host.shutdown();
+    code
+}
+
+fn attachments(folder: Option<&Path>, files: &[String]) -> Result<Vec<ContextBlock>, Failure> {
+    files
+        .iter()
+        .map(|spec| {
+            let (path, range) = split_range(spec);
+            host::read_context_block(folder, &path, range)
+                .map_err(|e| Failure::usage(e.to_string()))
+        })
+        .collect()
+}
+
+/// `src/a.rs:10-42` is lines 10 to 42, unless a file of that very name exists.
+fn split_range(spec: &str) -> (PathBuf, Option<[u32; 2]>) {
+    let whole = PathBuf::from(spec);
+    if whole.exists() {
+        return (whole, None);
+    }
+    let parsed = spec.rsplit_once(':').and_then(|(path, lines)| {
+        let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+        let range = [first.parse().ok()?, last.parse().ok()?];
+        (1 <= range[0] && range[0] <= range[1]).then(|| (PathBuf::from(path), Some(range)))
+    });
+    parsed.unwrap_or((whole, None))
+}
+
+fn targets(to: &[String], seats: &[SeatView]) -> Result<Option<Vec<SeatId>>, Failure> {
+    let enabled = || {
+        seats
+            .iter()
+            .map(|view| &view.seat)
+            .filter(|seat| seat.enabled)
+    };
+    if to.is_empty() {
+        return Ok(None);
+    }
+    if to
+        .iter()
+        .any(|name| name.trim_start_matches('@').eq_ignore_ascii_case("all"))
+    {
+        return Ok(Some(enabled().map(|seat| seat.id.clone()).collect()));
+    }
+    let mut chosen: Vec<SeatId> = Vec::new();
+    for name in to.iter().map(|name| name.trim().trim_start_matches('@')) {
+        let Some(seat) = enabled().find(|seat| seat.id.as_str().eq_ignore_ascii_case(name)) else {
+            let known: Vec<&str> = enabled().map(|seat| seat.id.as_str()).collect();
+            return Err(Failure::usage(format!(
+                "no seat is called {name}; at the table: {}",
+                known.join(", ")
+            )));
+        };
+        if !chosen.contains(&seat.id) {
+            chosen.push(seat.id.clone());
+        }
+    }
+    Ok(Some(chosen))
+}
+
+struct Asking<'a> {
+    json: bool,
+    handle: &'a HostHandle,
+    events: &'a Events,
+    interrupted: Arc<AtomicBool>,
+    names: HashMap<SeatId, String>,
+    out: Box<dyn Write>,
+    /// Whether the last character written ended a line.
+    at_line_start: bool,
+}
+
+impl<'a> Asking<'a> {
+    fn new(json: bool, handle: &'a HostHandle, events: &'a Events) -> Self {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        watch_for_interrupt(Arc::clone(&interrupted));
+        Self {
+            json,
+            handle,
+            events,
+            interrupted,
+            names: HashMap::new(),
+            out: Box::new(std::io::stdout()),
+            at_line_start: true,
+        }
+    }
+
+    /// Waits until every endpoint has answered or failed; warns of what a person should know.
+    fn wait_for_seats(&mut self) -> Result<Vec<SeatView>, Failure> {
+        self.handle.send(Intent::Ready)?;
+        let deadline = Instant::now() + ENDPOINTS_TIMEOUT;
+        let mut seats = Arc::new(Vec::new());
+        let mut is_checking = true;
+        while is_checking && Instant::now() < deadline && !self.interrupted.load(Ordering::SeqCst) {
+            let checking = |list: &[host::EndpointStatus]| {
+                list.iter().any(|e| e.state == EndpointState::Checking)
+            };
+            match self.events.recv_timeout(POLL) {
+                Some(Event::Snapshot(snapshot)) => {
+                    is_checking = checking(&snapshot.endpoints);
+                    seats = Arc::clone(&snapshot.seats);
+                    for problem in &snapshot.settings_problems {
+                        self.warn(&problem.to_string());
+                    }
+                    if let Some(reason) = &snapshot.read_only {
+                        self.warn(&format!("this conversation will not be saved: {reason}"));
+                    }
+                }
+                Some(Event::Endpoints(endpoints)) => is_checking = checking(&endpoints),
+                Some(Event::Seats(now)) => seats = now,
+                _ => {}
+            }
+        }
+        // The seats that follow from the last endpoint's answer arrive with it.
+        while let Some(event) = self.events.recv_timeout(Duration::ZERO) {
+            if let Event::Seats(now) = event {
+                seats = now;
+            }
+        }
+        self.names = seats
+            .iter()
+            .map(|v| (v.seat.id.clone(), v.seat.display_name.clone()))
+            .collect();
+        Ok(seats.to_vec())
+    }
+
+    fn open_thread(&mut self, id: &ThreadId) -> Result<(), Failure> {
+        self.handle.send(Intent::SwitchThread(id.clone()))?;
+        let deadline = Instant::now() + ENDPOINTS_TIMEOUT;
+        while Instant::now() < deadline {
+            match self.events.recv_timeout(POLL) {
+                Some(Event::ThreadOpened(thread)) if thread.id == *id => return Ok(()),
+                Some(Event::Notices(notices)) => {
+                    if let Some(notice) = notices.iter().find(|n| n.text.contains(id.as_str())) {
+                        return Err(Failure::usage(notice.text.clone()));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Err(Failure::usage(format!(
+            "thread could not be opened: {id}; see `folkmoot thread list`"
+        )))
+    }
+
+    fn stream_to_end(&mut self) -> Result<u8, Failure> {
+        let mut thread: Option<ThreadId> = None;
+        let mut stop_deadline: Option<Instant> = None;
+        loop {
+            if self.interrupted.load(Ordering::SeqCst) && stop_deadline.is_none() {
+                stop_deadline = Some(Instant::now() + STOP_TIMEOUT);
+                if let Some(thread) = &thread {
+                    self.handle.send(Intent::Stop(thread.clone()))?;
+                }
+            }
+            if stop_deadline.is_some_and(|at| Instant::now() > at || thread.is_none()) {
+                return Ok(EXIT_INTERRUPTED);
+            }
+            let Some(event) = self.events.recv_timeout(POLL) else {
+                continue;
+            };
+            match event {
+                Event::MessageAdded(id, message) => {
+                    if thread.is_none() {
+                        self.line(&json!({"type": "thread", "id": id}));
+                        thread = Some(id);
+                    }
+                    self.message_added(&message);
+                }
+                Event::Delta(delta) => self.delta(delta.channel, &delta.message, &delta.text),
+                Event::MessageChanged(_, message) if message.role() == Role::Assistant => {
+                    self.message_settled(&message);
+                }
+                Event::Warning(_, text) => self.warn(&text),
+                Event::RateLimited { seat, wait_secs } => {
+                    self.warn(&format!("{} asks to wait {wait_secs} s", self.name(&seat)));
+                }
+                Event::SendRefused { reason, .. } => {
+                    self.line(&json!({"type": "done", "ok": false}));
+                    return Err(Failure::usage(reason));
+                }
+                Event::TermsNotice(true) => return Err(Failure::usage(TERMS)),
+                Event::Notices(notices) => {
+                    for notice in notices
+                        .iter()
+                        .filter(|n| n.severity == host::Severity::Error)
+                    {
+                        self.warn(&notice.text);
+                    }
+                }
+                Event::TurnEnded { thread: id, ok, .. } if Some(&id) == thread.as_ref() => {
+                    self.line(&json!({"type": "done", "ok": ok}));
+                    let stopped = self.interrupted.load(Ordering::SeqCst);
+                    return Ok(if stopped {
+                        EXIT_INTERRUPTED
+                    } else if ok {
+                        EXIT_OK
+                    } else {
+                        EXIT_FAILED
+                    });
+                }
+                Event::Ended => {
+                    return Err(Failure::failed("the host ended before the answer did"));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn message_added(&mut self, message: &Message) {
+        if message.role() != Role::Assistant {
+            return;
+        }
+        self.line(&json!({"type": "start", "seat": message.speaker(), "message_id": message.id()}));
+        let name = self.name(message.speaker());
+        self.heading(&name);
+    }
+
+    fn delta(&mut self, channel: Channel, message: &MessageId, text: &str) {
+        let kind = match channel {
+            Channel::Reply => "delta",
+            Channel::Reasoning => "reasoning",
+        };
+        self.line(&json!({"type": kind, "message_id": message, "text": text}));
+        if channel == Channel::Reply {
+            self.text(text);
+        }
+    }
+
+    fn message_settled(&mut self, message: &Message) {
+        self.line(&json!({
+            "type": "message",
+            "message_id": message.id(),
+            "seat": message.speaker(),
+            "status": message.status(),
+            "content": message.content(),
+            "error": message.error(),
+            "usage": message.usage(),
+        }));
+        self.end_line();
+        let name = self.name(message.speaker());
+        match (message.status(), message.error()) {
+            (Status::Error, error) => {
+                self.complain(&format!("{name}: {}", error.unwrap_or("failed")));
+            }
+            (Status::Cancelled, Some(error)) => self.complain(&format!("{name}: {error}")),
+            (Status::Cancelled, None) => self.complain(&format!("{name}: stopped")),
+            _ => {}
+        }
+    }
+
+    fn name(&self, seat: &SeatId) -> String {
+        self.names
+            .get(seat)
+            .cloned()
+            .unwrap_or_else(|| seat.to_string())
+    }
+
+    /// A JSON line, in JSON mode.
+    fn line(&mut self, value: &serde_json::Value) {
+        if self.json {
+            self.write(&format!("{value}\n"));
+        }
+    }
+
+    fn heading(&mut self, name: &str) {
+        if !self.json {
+            self.end_line();
+            let bold = std::io::stdout().is_terminal();
+            let (on, off) = if bold {
+                ("\x1b[1m", "\x1b[0m")
+            } else {
+                ("", "")
+            };
+            self.write(&format!("{on}[{name}]{off}\n"));
+        }
+    }
+
+    /// Reply text. Control characters of the model must not drive the person's terminal.
+    fn text(&mut self, text: &str) {
+        if self.json {
+            return;
+        }
+        let safe: String = text
+            .chars()
+            .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+            .collect();
+        if !safe.is_empty() {
+            self.at_line_start = safe.ends_with('\n');
+            self.write(&safe);
+        }
+    }
+
+    fn end_line(&mut self) {
+        if !self.json && !self.at_line_start {
+            self.write("\n");
+            self.at_line_start = true;
+        }
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.line(&json!({"type": "warning", "text": text}));
+        if !self.json {
+            self.complain(text);
+        }
+    }
+
+    fn complain(&mut self, text: &str) {
+        if !self.json {
+            self.end_line();
+            let safe: String = text
+                .chars()
+                .filter(|c| !c.is_control() || *c == '\n')
+                .collect();
+            let _closed = writeln!(std::io::stderr(), "folkmoot: {safe}");
+        }
+    }
+
+    /// Writes and flushes. When the reader has gone away, the turn is stopped and what arrived is kept.
+    fn write(&mut self, text: &str) {
+        if self
+            .out
+            .write_all(text.as_bytes())
+            .and_then(|()| self.out.flush())
+            .is_err()
+        {
+            self.interrupted.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Sets the flag at the first Ctrl+C or TERM; the second one ends the program as usual.
+fn watch_for_interrupt(flag: Arc<AtomicBool>) {
+    std::thread::spawn(move || {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+        else {
+            return;
+        };
+        runtime.block_on(async {
+            wait_for_signal().await;
+            flag.store(true, Ordering::SeqCst);
+            wait_for_signal().await;
+            std::process::exit(i32::from(EXIT_INTERRUPTED));
+        });
+    });
+}
+
+#[cfg(unix)]
+async fn wait_for_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        Err(_) => {
+            let _ended = tokio::signal::ctrl_c().await;
+        }
+    }
+}
+
+#[cfg(not(unix))]
+async fn wait_for_signal() {
+    let _ended = tokio::signal::ctrl_c().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_file_are_named_after_a_colon() {
+        assert_eq!(split_range("a.rs"), (PathBuf::from("a.rs"), None));
+        assert_eq!(
+            split_range("a.rs:10-42"),
+            (PathBuf::from("a.rs"), Some([10, 42]))
+        );
+        assert_eq!(split_range("a.rs:7"), (PathBuf::from("a.rs"), Some([7, 7])));
+        assert_eq!(split_range("a.rs:9-2"), (PathBuf::from("a.rs:9-2"), None));
+        assert_eq!(split_range("C:x"), (PathBuf::from("C:x"), None));
+    }
+}

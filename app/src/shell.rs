@@ -1,0 +1,828 @@
+//! The window: rail, side panel, tiles, status bar, overlays, and the commands that move them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use egui::{Align, CentralPanel, Frame, Layout, Margin, Panel, RichText, Ui};
+use host::{Events, Host, HostHandle, Intent, SendMessage};
+use serde::{Deserialize, Serialize};
+
+use crate::chat::thread_panel::{ThreadPanel, ThreadPanelAction};
+use crate::chat::view::{ChatAction, ChatContext, ChatView};
+use crate::settings::{SettingsContext, SettingsView};
+use crate::theme::{ThemeName, Tokens, fonts::Families};
+use crate::widgets::icons::{self, icon_button};
+
+pub mod command;
+pub mod keymap;
+pub mod model;
+pub mod notices;
+pub mod performance;
+pub mod picker;
+mod run;
+mod start;
+pub mod status_bar;
+pub mod window_state;
+
+use command::Command;
+use keymap::Keymap;
+use model::{Change, Model};
+use notices::Notices;
+use performance::Performance;
+use picker::{Picker, PickerOutcome};
+pub use start::{StartOptions, run};
+use status_bar::{StatusBar, StatusBarAction};
+use window_state::WindowState;
+
+/// What a first run says to the demo table.
+const GREETING: &str = "@all Hello! Who are you, and what lies in this folder?";
+/// Events taken in at one frame; the rest waits for the next.
+const EVENTS_PER_FRAME: usize = 4096;
+
+/// What a tile shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pane {
+    /// The open thread.
+    Thread,
+    /// The settings.
+    Settings,
+}
+
+/// A part of the window that F6 moves between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    SidePanel,
+    Thread,
+    Composer,
+}
+
+/// The window.
+pub struct Shell {
+    host: Option<Host>,
+    handle: HostHandle,
+    events: Events,
+    model: Model,
+    tokens: Arc<Tokens>,
+    theme: ThemeName,
+    forced_theme: Option<ThemeName>,
+    keymap: Keymap,
+    keymap_problems: Vec<String>,
+    window: WindowState,
+    saved_window: WindowState,
+    tiles: egui_tiles::Tree<Pane>,
+    chat: ChatView,
+    settings: SettingsView,
+    thread_panel: ThreadPanel,
+    notices: Notices,
+    picker: Option<Picker>,
+    renaming: Option<Renaming>,
+    performance: Performance,
+    is_software_rendered: bool,
+    has_warmed_fonts: bool,
+    folder_dialog: Option<FileDialog>,
+    part: Part,
+    clipboard: Option<String>,
+    /// Whether a first run has yet to be greeted by the demo table.
+    greets: bool,
+}
+
+/// The dialog that names a thread.
+struct Renaming {
+    thread: transcript::ThreadId,
+    title: String,
+    is_new: bool,
+}
+
+/// A file dialog of the system, open on a thread of its own.
+struct FileDialog {
+    purpose: DialogPurpose,
+    answer: std::sync::mpsc::Receiver<Option<PathBuf>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum DialogPurpose {
+    OpenFolder,
+    Attach,
+}
+
+impl Shell {
+    /// A window on a running host. `home` is the data folder, for the keymap.
+    pub fn new(ctx: &egui::Context, host: Host, options: StartOptions) -> Self {
+        let handle = host.handle();
+        let waker = ctx.clone();
+        let events = handle.subscribe(move || waker.request_repaint());
+        let mut performance = Performance::new(options.started);
+        performance.phase("window");
+        ctx.set_fonts(options.fonts);
+        ctx.options_mut(|o| o.zoom_with_keyboard = false);
+        let (keymap, keymap_problems) = Keymap::load(&options.home);
+        let theme = options.theme.unwrap_or(ThemeName::Dark);
+        let tokens = Arc::new(Tokens::builtin(theme));
+        crate::theme::apply(ctx, &tokens);
+        performance.phase("style");
+        let mut shell = Self {
+            host: Some(host),
+            handle,
+            events,
+            model: Model::default(),
+            tokens,
+            theme,
+            forced_theme: options.theme,
+            keymap,
+            keymap_problems,
+            window: WindowState::default(),
+            saved_window: WindowState::default(),
+            tiles: default_tiles(),
+            chat: ChatView::new(),
+            settings: SettingsView::default(),
+            thread_panel: ThreadPanel::default(),
+            notices: Notices::default(),
+            picker: None,
+            renaming: None,
+            performance,
+            is_software_rendered: options.is_software_rendered,
+            has_warmed_fonts: false,
+            folder_dialog: None,
+            part: Part::Composer,
+            clipboard: None,
+            greets: options.greets,
+        };
+        shell.send(Intent::Ready);
+        shell
+    }
+
+    /// What the window shows, for tests.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Frames drawn so far, for tests and benches.
+    pub fn frame_count(&self) -> u64 {
+        self.performance.frame_count()
+    }
+
+    fn send(&mut self, intent: Intent) {
+        if let Err(error) = self.handle.send(intent) {
+            self.chat.warn(format!("That could not be done: {error}."));
+        }
+    }
+
+    /// Takes in what the host has published.
+    fn take_events(&mut self, ctx: &egui::Context) {
+        for event in self.events.drain(EVENTS_PER_FRAME) {
+            if let Some(change) = self.model.apply(event) {
+                self.take_change(ctx, change);
+            }
+        }
+        if !self.events.is_empty() {
+            ctx.request_repaint();
+        }
+        self.greet();
+    }
+
+    /// On a first run with nothing but the demo table, lets it show what a conversation looks like.
+    fn greet(&mut self) {
+        let model = &self.model;
+        if !self.greets || !model.is_ready || model.seats.is_empty() {
+            return;
+        }
+        self.greets = false;
+        let is_first_run = model.threads.is_empty() && !model.folder_asks_trust;
+        let is_demo = model.seats.iter().all(|view| view.demo_label.is_some());
+        if let Some(thread) = model
+            .thread_id()
+            .filter(|_| is_first_run && is_demo)
+            .cloned()
+        {
+            self.send(Intent::Send(SendMessage::chat(thread, GREETING)));
+        }
+    }
+
+    fn take_change(&mut self, ctx: &egui::Context, change: Change) {
+        match change {
+            Change::Window(window) => {
+                self.restore_window(ctx, &window);
+                self.chat.show_thread(&self.model);
+                self.chat.focus_composer();
+                self.settings_changed(ctx);
+                self.notices.update(&self.model.notices);
+                for problem in std::mem::take(&mut self.keymap_problems) {
+                    self.chat.warn(problem);
+                }
+                self.performance.phase("thread");
+            }
+            Change::Thread => self.chat.show_thread(&self.model),
+            Change::Seats => self.chat.seats_changed(&self.model),
+            Change::Settings => self.settings_changed(ctx),
+            Change::Notices => self.notices.update(&self.model.notices),
+            Change::Resync => self.send(Intent::Ready),
+            Change::Ended => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
+            other => self.chat.take_change(other, &self.model),
+        }
+    }
+
+    fn restore_window(&mut self, ctx: &egui::Context, window: &serde_json::Value) {
+        self.window = WindowState::from_json(window);
+        if let Some(tiles) = self.window.tiles.clone().filter(has_thread) {
+            self.tiles = tiles;
+        }
+        ctx.set_zoom_factor(self.window.zoom);
+        self.saved_window = self.window.clone();
+    }
+
+    /// Remembers the window's state when it has changed.
+    fn save_window(&mut self, ctx: &egui::Context) {
+        if !self.model.is_ready {
+            return;
+        }
+        let (rect, maximized) = ctx.input(|i| (i.viewport().inner_rect, i.viewport().maximized));
+        self.window.is_maximized = maximized.unwrap_or(false);
+        if let Some(rect) = rect.filter(|_| !self.window.is_maximized) {
+            self.window.size = Some([rect.width().round(), rect.height().round()]);
+        }
+        self.window.zoom = ctx.zoom_factor();
+        self.window.tiles = Some(self.tiles.clone());
+        if self.window != self.saved_window {
+            self.saved_window = self.window.clone();
+            let state = self.window.to_json();
+            self.send(Intent::SaveWindow(state));
+        }
+    }
+
+    fn settings_changed(&mut self, ctx: &egui::Context) {
+        self.choose_theme(ctx);
+    }
+
+    /// Follows the settings, or the system where they say so.
+    fn choose_theme(&mut self, ctx: &egui::Context) {
+        let system_is_light = ctx.input(|i| i.raw.system_theme) == Some(egui::Theme::Light);
+        let wanted = self
+            .forced_theme
+            .unwrap_or(match self.model.settings.theme.as_str() {
+                "light" => ThemeName::Light,
+                "dark" => ThemeName::Dark,
+                "light-high-contrast" => ThemeName::LightHighContrast,
+                "dark-high-contrast" => ThemeName::DarkHighContrast,
+                _ if system_is_light => ThemeName::Light,
+                _ => ThemeName::Dark,
+            });
+        let reduced = self.model.settings.reduced_motion;
+        if wanted != self.theme || reduced != (self.tokens.metrics.motion.open_ms == 0.0) {
+            self.theme = wanted;
+            let mut tokens = Tokens::builtin(wanted);
+            if reduced {
+                tokens.metrics.motion.open_ms = 0.0;
+            }
+            self.tokens = Arc::new(tokens);
+            crate::theme::apply(ctx, &self.tokens);
+            self.chat.theme_changed();
+        }
+    }
+
+    fn window_ui(&mut self, ui: &mut Ui) {
+        let ctx = ui.ctx().clone();
+        self.banner_ui(ui);
+        let tokens = Arc::clone(&self.tokens);
+        Panel::bottom("status bar")
+            .exact_size(tokens.metrics.size.status_bar)
+            .frame(bar_frame(&tokens))
+            .show(ui, |ui| self.status_bar_ui(ui));
+        Panel::left("rail")
+            .exact_size(tokens.metrics.size.rail)
+            .resizable(false)
+            .frame(
+                Frame::new()
+                    .fill(tokens.surface.base)
+                    .inner_margin(Margin::symmetric(8, 8)),
+            )
+            .show(ui, |ui| self.rail_ui(ui));
+        if self.window.shows_side_panel {
+            let size = &tokens.metrics.size;
+            let panel = Panel::left("side panel")
+                .resizable(true)
+                .default_size(self.window.side_panel_width)
+                .size_range(size.panel_min..=size.panel_max)
+                .frame(
+                    Frame::new()
+                        .fill(tokens.surface.raised)
+                        .inner_margin(Margin::same(8)),
+                )
+                .show(ui, |ui| self.side_panel_ui(ui));
+            self.window.side_panel_width = panel.response.rect.width();
+        }
+        if self.performance.is_open {
+            Panel::right("performance")
+                .default_size(320.0)
+                .frame(
+                    Frame::new()
+                        .fill(tokens.surface.raised)
+                        .inner_margin(Margin::same(12)),
+                )
+                .show(ui, |ui| self.performance.performance_ui(ui, &tokens));
+        }
+        CentralPanel::default()
+            .frame(Frame::new().fill(tokens.surface.base))
+            .show(ui, |ui| self.tiles_ui(ui));
+        self.overlays_ui(&ctx);
+    }
+
+    /// At most one banner: the notice about providers' terms, or a folder's wish for trust.
+    fn banner_ui(&mut self, ui: &mut Ui) {
+        let tokens = Arc::clone(&self.tokens);
+        let frame = Frame::new()
+            .fill(tokens.surface.raised)
+            .inner_margin(Margin::symmetric(16, 8));
+        if self.model.shows_terms_notice {
+            let accepted = Panel::top("terms notice")
+                .frame(frame)
+                .show(ui, |ui| terms_ui(ui, &tokens))
+                .inner;
+            if accepted {
+                self.send(Intent::DismissTermsNotice);
+            }
+        } else if let Some(folder) = self
+            .model
+            .folder
+            .clone()
+            .filter(|_| self.model.folder_asks_trust)
+        {
+            let trusted = Panel::top("trust")
+                .frame(frame)
+                .show(ui, |ui| trust_ui(ui, &folder))
+                .inner;
+            if trusted {
+                self.send(Intent::TrustFolder(folder));
+            }
+        }
+    }
+
+    fn rail_ui(&mut self, ui: &mut Ui) {
+        let tokens = Arc::clone(&self.tokens);
+        ui.vertical_centered(|ui| {
+            let key = self.keymap.label(Command::ShowThreads);
+            if icon_button(ui, &tokens, icons::CHAT, "Threads", key.as_deref()).clicked() {
+                self.run(ui.ctx(), Command::ToggleSidePanel);
+            }
+            ui.with_layout(Layout::bottom_up(Align::Center), |ui| {
+                let key = self.keymap.label(Command::OpenSettings);
+                if icon_button(ui, &tokens, icons::GEAR, "Settings", key.as_deref()).clicked() {
+                    self.run(ui.ctx(), Command::OpenSettings);
+                }
+            });
+        });
+    }
+
+    fn side_panel_ui(&mut self, ui: &mut Ui) {
+        let Some(current) = self.model.thread_id().cloned() else {
+            return;
+        };
+        let generating = &self.model.generating;
+        let actions = self.thread_panel.thread_panel_ui(
+            ui,
+            &self.tokens,
+            &self.model.threads,
+            &current,
+            &|id| generating.contains(id),
+        );
+        for action in actions {
+            match action {
+                ThreadPanelAction::Open(thread) => {
+                    self.show_pane(Pane::Thread);
+                    self.send(Intent::SwitchThread(thread));
+                }
+                ThreadPanelAction::New => self.run(ui.ctx(), Command::NewThread),
+                ThreadPanelAction::Rename(thread) => self.begin_rename(thread),
+                ThreadPanelAction::Archive(thread, archived) => {
+                    self.send(Intent::Archive(thread, archived));
+                }
+                ThreadPanelAction::Delete(thread) => self.delete_thread(thread),
+            }
+        }
+    }
+
+    fn status_bar_ui(&mut self, ui: &mut Ui) {
+        let in_use: Vec<String> = self
+            .model
+            .seats
+            .iter()
+            .map(|view| view.seat.endpoint.clone())
+            .collect();
+        let bar = StatusBar {
+            endpoints: &self.model.endpoints,
+            in_use: &in_use,
+            notices: &self.model.notices,
+            settings_problems: self.model.settings_problems.len(),
+            read_only: self.model.read_only.as_deref(),
+            is_software_rendered: self.is_software_rendered,
+            frame_ms: self
+                .performance
+                .last_frame_ms()
+                .filter(|_| self.performance.is_open),
+        };
+        match bar.status_bar_ui(ui, &self.tokens) {
+            Some(StatusBarAction::CheckEndpoints) => self.send(Intent::CheckEndpoints(None)),
+            Some(StatusBarAction::ShowNotices) => self.notices.is_open = !self.notices.is_open,
+            Some(StatusBarAction::ShowSettings) => self.show_pane(Pane::Settings),
+            None => {}
+        }
+    }
+
+    fn tiles_ui(&mut self, ui: &mut Ui) {
+        let mut tiles = std::mem::replace(
+            &mut self.tiles,
+            egui_tiles::Tree::empty(egui::Id::unique("tiles")),
+        );
+        let mut behavior = TileBehavior { shell: self };
+        tiles.ui(&mut behavior, ui);
+        self.tiles = tiles;
+    }
+
+    fn pane_ui(&mut self, ui: &mut Ui, pane: Pane) {
+        match pane {
+            Pane::Thread => {
+                let context = ChatContext {
+                    model: &self.model,
+                    keymap: &self.keymap,
+                };
+                let actions = self.chat.chat_ui(ui, &self.tokens, &context);
+                for action in actions {
+                    self.chat_action(ui.ctx(), action);
+                }
+            }
+            Pane::Settings => {
+                let context = SettingsContext {
+                    settings: &self.model.settings,
+                    problems: &self.model.settings_problems,
+                    path: &self.model.settings_path,
+                    seats: &self.model.seats,
+                    endpoints: &self.model.endpoints,
+                };
+                for intent in self.settings.settings_ui(ui, &self.tokens, &context) {
+                    self.send(intent);
+                }
+            }
+        }
+    }
+
+    fn chat_action(&mut self, ctx: &egui::Context, action: ChatAction) {
+        match action {
+            ChatAction::Intent(intent) => self.send(*intent),
+            ChatAction::Command(command) => self.run(ctx, command),
+            ChatAction::Copy(text) => self.clipboard = Some(text),
+            ChatAction::OpenUrl(url) => ctx.open_url(egui::OpenUrl::new_tab(url)),
+        }
+    }
+
+    fn overlays_ui(&mut self, ctx: &egui::Context) {
+        let tokens = Arc::clone(&self.tokens);
+        if let Some(picker) = &mut self.picker {
+            match picker.picker_ui(ctx, &tokens) {
+                PickerOutcome::Open => {}
+                PickerOutcome::Closed => {
+                    self.picker = None;
+                    self.chat.focus_composer();
+                }
+                PickerOutcome::Chosen(choice) => {
+                    self.picker = None;
+                    self.chat.focus_composer();
+                    self.choose(ctx, choice);
+                }
+            }
+        }
+        self.rename_ui(ctx);
+        self.chat.inspection_ui(ctx, &tokens);
+        for id in self.notices.notices_ui(ctx, &tokens, &self.model.notices) {
+            self.send(Intent::DismissNotice(id));
+        }
+    }
+
+    fn begin_rename(&mut self, thread: transcript::ThreadId) {
+        let listed = self.model.threads.iter().find(|t| t.id == thread);
+        let title = listed.map(|t| t.title.clone()).unwrap_or_default();
+        self.renaming = Some(Renaming {
+            thread,
+            title,
+            is_new: true,
+        });
+    }
+
+    fn rename_ui(&mut self, ctx: &egui::Context) {
+        let Some(renaming) = &mut self.renaming else {
+            return;
+        };
+        let mut done = false;
+        let mut save = false;
+        let modal = egui::Modal::new(egui::Id::unique("rename")).show(ctx, |ui| {
+            ui.set_width(360.0);
+            ui.heading("Rename the thread");
+            let field = ui
+                .add(egui::TextEdit::singleline(&mut renaming.title).desired_width(f32::INFINITY));
+            field.widget_info(|| {
+                egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Thread title")
+            });
+            if std::mem::take(&mut renaming.is_new) {
+                field.request_focus();
+            }
+            save = field.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
+            ui.horizontal(|ui| {
+                save |= ui.button("Rename").clicked();
+                done |= ui.button("Cancel").clicked();
+            });
+        });
+        done |= modal.should_close();
+        if save {
+            let (thread, title) = (renaming.thread.clone(), renaming.title.clone());
+            self.renaming = None;
+            self.send(Intent::Rename(thread, title));
+        } else if done {
+            self.renaming = None;
+        }
+    }
+
+    /// Asks the system for a file or folder; the answer arrives later.
+    fn open_dialog(&mut self, ctx: &egui::Context, purpose: DialogPurpose) {
+        let (answer, asked) = std::sync::mpsc::channel();
+        let folder = self.model.folder.clone();
+        let ctx = ctx.clone();
+        std::thread::spawn(move || {
+            let mut dialog = rfd::FileDialog::new();
+            if let Some(folder) = folder {
+                dialog = dialog.set_directory(folder);
+            }
+            let chosen = match purpose {
+                DialogPurpose::OpenFolder => dialog.set_title("Open folder").pick_folder(),
+                DialogPurpose::Attach => dialog.set_title("Attach a file").pick_file(),
+            };
+            // The window may be gone by now.
+            let _gone = answer.send(chosen);
+            ctx.request_repaint();
+        });
+        self.folder_dialog = Some(FileDialog {
+            purpose,
+            answer: asked,
+        });
+    }
+
+    fn take_dialog_answer(&mut self) {
+        let Some(dialog) = &self.folder_dialog else {
+            return;
+        };
+        let purpose = dialog.purpose;
+        match dialog.answer.try_recv() {
+            Err(std::sync::mpsc::TryRecvError::Empty) => return,
+            Ok(Some(path)) if purpose == DialogPurpose::OpenFolder => {
+                self.send(Intent::OpenFolder(Some(path)));
+            }
+            Ok(Some(path)) => self.attach(path),
+            Ok(None) | Err(std::sync::mpsc::TryRecvError::Disconnected) => {}
+        }
+        self.folder_dialog = None;
+    }
+
+    fn attach(&mut self, path: PathBuf) {
+        if let Some(thread) = self.model.thread_id().cloned() {
+            self.send(Intent::Attach {
+                thread,
+                path,
+                range: None,
+            });
+        }
+    }
+
+    fn take_dropped_files(&mut self, ctx: &egui::Context) {
+        let dropped = ctx.input(|i| i.raw.dropped_files.clone());
+        for path in dropped.iter().map(|file| file.path().to_owned()) {
+            if path.is_dir() {
+                self.send(Intent::OpenFolder(Some(path)));
+            } else {
+                self.attach(path);
+            }
+        }
+    }
+
+    /// Asks for a glyph that only a system font has, once the first frame is seen, so that the search for
+    /// fonts doesn't stop the person in the middle of a word.
+    fn warm_fonts(&mut self, ctx: &egui::Context) {
+        if !self.has_warmed_fonts && self.performance.frame_count() == 2 {
+            self.has_warmed_fonts = true;
+            let font = egui::FontId::proportional(self.tokens.metrics.typ.ui);
+            ctx.fonts_mut(|fonts| {
+                fonts.layout_no_wrap("語".to_owned(), font, egui::Color32::WHITE)
+            });
+            self.performance.phase("system fonts");
+        }
+    }
+}
+
+impl eframe::App for Shell {
+    fn logic(&mut self, ctx: &egui::Context, _frame: &mut eframe::Frame) {
+        self.take_events(ctx);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
+        self.shell_ui(ui);
+    }
+
+    fn on_exit(&mut self) {
+        if let Some(intent) = self.chat.unsaved_draft() {
+            self.send(intent);
+        }
+        if let Some(host) = self.host.take() {
+            host.shutdown();
+        }
+    }
+
+    fn clear_color(&self, _visuals: &egui::Visuals) -> [f32; 4] {
+        self.tokens.surface.base.to_normalized_gamma_f32()
+    }
+}
+
+impl Shell {
+    /// Draws one frame.
+    pub fn shell_ui(&mut self, ui: &mut Ui) {
+        let ctx = ui.ctx().clone();
+        self.performance.begin_frame();
+        self.take_dialog_answer();
+        self.take_dropped_files(&ctx);
+        self.choose_theme(&ctx);
+        self.take_commands(&ctx);
+        self.window_ui(ui);
+        if let Some(text) = self.clipboard.take() {
+            ctx.copy_text(text);
+        }
+        self.warm_fonts(&ctx);
+        self.save_window(&ctx);
+        self.set_title(&ctx);
+        let causes = ctx
+            .repaint_causes()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        self.performance.end_frame(causes);
+    }
+
+    /// Starts the commands whose keys were pressed, unless an overlay wants the keys for itself.
+    fn take_commands(&mut self, ctx: &egui::Context) {
+        if self.picker.is_some() || self.renaming.is_some() {
+            return;
+        }
+        let commands = ctx.input_mut(|input| self.keymap.consume(input));
+        for command in commands {
+            self.run(ctx, command);
+        }
+        self.take_escape(ctx);
+    }
+
+    /// Esc stops the turn, when nothing that is open wants it first.
+    fn take_escape(&mut self, ctx: &egui::Context) {
+        let is_free =
+            !self.chat.wants_escape() && !self.notices.is_open && !egui::Popup::is_any_open(ctx);
+        if is_free
+            && self.model.turn().is_generating
+            && ctx.input_mut(|i| i.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
+        {
+            self.run(ctx, Command::Stop);
+        }
+    }
+
+    fn set_title(&self, ctx: &egui::Context) {
+        let thread = self
+            .model
+            .thread
+            .as_ref()
+            .map(|t| t.title.as_str())
+            .filter(|t| !t.is_empty());
+        let folder = self
+            .model
+            .folder
+            .as_ref()
+            .and_then(|f| f.file_name())
+            .map(|n| n.to_string_lossy());
+        let parts: Vec<String> = [
+            thread.map(str::to_owned),
+            folder.map(|f| f.into_owned()),
+            Some("Folkmoot".to_owned()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let title = parts.join(" – ");
+        let id = egui::Id::unique("window title");
+        if ctx.data(|data| data.get_temp::<String>(id)).as_deref() != Some(&title) {
+            ctx.data_mut(|data| data.insert_temp(id, title.clone()));
+            ctx.send_viewport_cmd(egui::ViewportCommand::Title(title));
+        }
+    }
+
+    fn show_pane(&mut self, pane: Pane) {
+        let found = self.tiles.tiles.find_pane(&pane);
+        if found.is_none() {
+            let id = self.tiles.tiles.insert_pane(pane);
+            let children = self.tiles.root().into_iter().chain([id]).collect();
+            self.tiles.root = Some(self.tiles.tiles.insert_tab_tile(children));
+        }
+        self.tiles
+            .make_active(|_, tile| matches!(tile, egui_tiles::Tile::Pane(p) if *p == pane));
+    }
+}
+
+/// The tiles of a first run: the thread alone.
+fn default_tiles() -> egui_tiles::Tree<Pane> {
+    egui_tiles::Tree::new_tabs(egui::Id::unique("tiles"), vec![Pane::Thread])
+}
+
+fn has_thread(tiles: &egui_tiles::Tree<Pane>) -> bool {
+    tiles.root().is_some() && tiles.tiles.find_pane(&Pane::Thread).is_some()
+}
+
+fn bar_frame(tokens: &Tokens) -> Frame {
+    Frame::new()
+        .fill(tokens.surface.base)
+        .inner_margin(Margin::symmetric(8, 0))
+}
+
+/// Draws the notice about providers' terms; returns whether it was dismissed.
+fn terms_ui(ui: &mut Ui, tokens: &Tokens) -> bool {
+    ui.horizontal(|ui| {
+        ui.label(icons::icon_text(icons::WARNING, tokens).color(tokens.state.warn));
+        let mut dismissed = false;
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            dismissed = ui.button("I understand").clicked();
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                ui.add(egui::Label::new(TERMS_NOTICE).wrap());
+            });
+        });
+        dismissed
+    })
+    .inner
+}
+
+const TERMS_NOTICE: &str = "Using subscription accounts outside the providers' official clients may violate their \
+    terms of service and can lead to rate limits or a suspended account. You decide.";
+
+/// Draws a folder's wish for trust; returns whether it was granted.
+fn trust_ui(ui: &mut Ui, folder: &std::path::Path) -> bool {
+    ui.horizontal(|ui| {
+        let mut trusted = false;
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            trusted = ui.button("Trust this folder").clicked();
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                let text = format!(
+                    "{} brings settings of its own. They have no effect until you trust it.",
+                    folder.display()
+                );
+                ui.add(egui::Label::new(RichText::new(text)).wrap());
+            });
+        });
+        trusted
+    })
+    .inner
+}
+
+/// What the tiles need to know of the window.
+struct TileBehavior<'a> {
+    shell: &'a mut Shell,
+}
+
+impl egui_tiles::Behavior<Pane> for TileBehavior<'_> {
+    fn pane_ui(
+        &mut self,
+        ui: &mut Ui,
+        _tile: egui_tiles::TileId,
+        pane: &mut Pane,
+    ) -> egui_tiles::UiResponse {
+        self.shell.pane_ui(ui, *pane);
+        egui_tiles::UiResponse::None
+    }
+
+    fn tab_title_for_pane(&mut self, pane: &Pane) -> egui::WidgetText {
+        let title = match pane {
+            Pane::Thread => "Thread",
+            Pane::Settings => "Settings",
+        };
+        RichText::new(title)
+            .family(Families::default().medium)
+            .into()
+    }
+
+    fn is_tab_closable(&self, tiles: &egui_tiles::Tiles<Pane>, tile: egui_tiles::TileId) -> bool {
+        !matches!(tiles.get(tile), Some(egui_tiles::Tile::Pane(Pane::Thread)))
+    }
+
+    fn simplification_options(&self) -> egui_tiles::SimplificationOptions {
+        egui_tiles::SimplificationOptions {
+            // A single pane needs no tab bar.
+            prune_single_child_tabs: true,
+            all_panes_must_have_tabs: false,
+            ..egui_tiles::SimplificationOptions::default()
+        }
+    }
+
+    fn tab_bar_color(&self, _visuals: &egui::Visuals) -> egui::Color32 {
+        self.shell.tokens.surface.raised
+    }
+
+    fn gap_width(&self, _style: &egui::Style) -> f32 {
+        1.0
+    }
+}

@@ -1,0 +1,115 @@
+//! Settings and the open folder: read, watched, edited.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use models::Client;
+
+use super::{Core, Inbound, timeouts};
+use crate::client_state::write_atomically;
+use crate::protocol::{Event, Severity};
+use crate::settings::{SettingsEdit, apply_edit};
+use crate::settings_files::{load_settings, settings_path, watch};
+
+impl Core {
+    pub(super) fn watch_settings(&mut self) {
+        let core = self.inbox.clone();
+        let changed = move || {
+            // A full inbox has a touch waiting already, or is about to be read anyway.
+            let _full = core.try_send(Inbound::SettingsTouched);
+        };
+        self.watcher = match watch(&self.home, self.trusted_folder(), changed) {
+            Ok(watcher) => Some(watcher),
+            Err(error) => {
+                log::warn!(
+                    "settings are read at the start only, as they can't be watched: {error}"
+                );
+                None
+            }
+        };
+    }
+
+    /// Reads the settings again and follows what changed.
+    pub(super) async fn reload_settings(&mut self) {
+        let (settings, problems) = load_settings(&self.home, self.trusted_folder());
+        if settings == *self.settings && problems == self.settings_problems {
+            return;
+        }
+        let old = std::mem::replace(&mut self.settings, Arc::new(settings));
+        self.settings_problems = problems;
+        let times_changed = old.first_byte_timeout != self.settings.first_byte_timeout
+            || old.stall_timeout != self.settings.stall_timeout;
+        if times_changed {
+            match Client::new(timeouts(&self.settings)) {
+                Ok(client) => self.client = client,
+                Err(error) => drop(self.notice(Severity::Error, error.to_string(), false)),
+            }
+        }
+        self.publish_settings();
+        let endpoints_changed = old.sidecar != self.settings.sidecar
+            || old.endpoints != self.settings.endpoints
+            || old.subscriptions_only != self.settings.subscriptions_only;
+        if endpoints_changed || old.participants.is_empty() != self.settings.participants.is_empty()
+        {
+            self.load_keys().await;
+            self.configure_endpoints().await;
+        } else {
+            self.resolve_seats();
+        }
+    }
+
+    fn publish_settings(&mut self) {
+        let event = Event::Settings(Arc::clone(&self.settings), self.settings_problems.clone());
+        self.publish(&event);
+    }
+
+    /// Changes the person's settings file and reads it again at once.
+    pub(super) async fn edit_settings(&mut self, edit: &SettingsEdit) {
+        let path = settings_path(&self.home);
+        let edited = match std::fs::read_to_string(&path) {
+            Ok(text) => apply_edit(&text, edit).map_err(|e| e.to_string()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                apply_edit("", edit).map_err(|e| e.to_string())
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        let written = edited
+            .and_then(|text| write_atomically(&path, text.as_bytes()).map_err(|e| e.to_string()));
+        if let Err(error) = written {
+            let text = format!(
+                "The settings were not changed: {error} ({})",
+                path.display()
+            );
+            self.notice(Severity::Error, text, false);
+        }
+        self.reload_settings().await;
+    }
+
+    pub(super) async fn open_folder(&mut self, folder: Option<PathBuf>) {
+        self.folder = folder;
+        self.publish(&Event::Folder(
+            self.folder.clone(),
+            self.folder_asks_trust(),
+        ));
+        self.watch_settings();
+        self.reload_settings().await;
+        if self.demo.is_some() {
+            // The demo table speaks about the open folder.
+            self.configure_endpoints().await;
+        }
+    }
+
+    pub(super) async fn trust_folder(&mut self, folder: PathBuf) {
+        let real = std::fs::canonicalize(&folder).unwrap_or(folder);
+        if !self.state.trusted_folders.contains(&real) {
+            self.state.trusted_folders.push(real);
+            self.state_changed();
+        }
+        self.publish(&Event::Folder(
+            self.folder.clone(),
+            self.folder_asks_trust(),
+        ));
+        self.watch_settings();
+        self.reload_settings().await;
+    }
+}

@@ -1,0 +1,186 @@
+//! Endpoints and seats: the demo table, live model lists, settings that change, keys that stay secret.
+
+use host::settings::{EndpointAuth, EndpointSettings, SettingsEdit};
+use host::{EndpointState, Event, Intent, SeatView, SendMessage};
+use models::SecretString;
+
+use crate::table::{Table, settings_for, start, wait};
+
+#[test]
+fn with_nothing_configured_the_demo_table_answers_and_says_what_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let nobody = "[sidecar]\nexternal_url = \"http://127.0.0.1:9\"\n";
+    std::fs::write(home.path().join("settings.toml"), nobody).unwrap();
+    let (host, handle, events, snapshot) = start(home.path());
+    let seats: Vec<SeatView> = if snapshot.seats.is_empty() {
+        wait(&events, "the demo seats", |event| match event {
+            Event::Seats(seats) if !seats.is_empty() => Some(seats.to_vec()),
+            _ => None,
+        })
+    } else {
+        snapshot.seats.to_vec()
+    };
+    assert_eq!(seats.len(), 2);
+    assert!(
+        seats
+            .iter()
+            .all(|s| s.demo_label == Some("Demo: scripted, not an AI"))
+    );
+    handle
+        .send(Intent::Send(SendMessage::chat(
+            snapshot.current.id,
+            "@all hello",
+        )))
+        .unwrap();
+    let ok = wait(&events, "the turn's end", |event| match event {
+        Event::TurnEnded { ok, .. } => Some(*ok),
+        _ => None,
+    });
+    assert!(ok);
+    host.shutdown();
+}
+
+#[test]
+fn a_changed_settings_file_is_followed_without_a_restart() {
+    let table = Table::open("[[step]]\nreply = 'x'");
+    let text = settings_for(&table.server.base_url(), "");
+    let more = format!(
+        "{text}[[participants]]\nid = \"cleo\"\nendpoint = \"script\"\nmodel = \"model-c\"\n"
+    );
+    std::fs::write(table.home.path().join("settings.toml"), more).unwrap();
+    table.wait("the third seat", |event| match event {
+        Event::Seats(seats) => seats
+            .iter()
+            .any(|s| s.seat.id.as_str() == "cleo")
+            .then_some(()),
+        _ => None,
+    });
+}
+
+#[test]
+fn an_edit_in_the_window_is_written_with_comments_kept_and_takes_effect() {
+    let table = Table::open_with("[[step]]\nreply = 'x'", "# my proxy\n");
+    table.intent(Intent::EditSettings(SettingsEdit::SoftLimitChars(77_000)));
+    table.wait("the new settings", |event| match event {
+        Event::Settings(settings, _) => (settings.soft_limit_chars == 77_000).then_some(()),
+        _ => None,
+    });
+    let text = std::fs::read_to_string(table.home.path().join("settings.toml")).unwrap();
+    assert!(
+        text.contains("# my proxy") && text.contains("soft_limit_chars = 77000"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_key_reaches_its_endpoint_and_no_file_event_or_error() {
+    const KEY: &str = "sk-planted-key-4711";
+    let script = r#"
+        [[step]]
+        status = 401
+        body = { error = { message = "bad key sk-planted-key-4711" } }
+    "#;
+    let table = Table::open(script);
+    let url = url::Url::parse(&table.server.base_url()).unwrap();
+    let keyed = EndpointSettings {
+        id: "keyed".into(),
+        url,
+        auth: EndpointAuth::Vault,
+    };
+    table.intent(Intent::EditSettings(SettingsEdit::PutEndpoint(keyed)));
+    table.wait("the endpoint", |event| match event {
+        Event::Endpoints(list) => list.iter().any(|e| e.id == "keyed").then_some(()),
+        _ => None,
+    });
+    table.intent(Intent::SetKey {
+        endpoint: "keyed".into(),
+        key: SecretString::new(KEY.to_owned()),
+    });
+    table.wait("the key", |event| match event {
+        Event::Endpoints(list) => list
+            .iter()
+            .any(|e| e.id == "keyed" && e.has_key && e.state != EndpointState::Checking)
+            .then_some(()),
+        _ => None,
+    });
+    let mut text = std::fs::read_to_string(table.home.path().join("settings.toml")).unwrap();
+    text.push_str("[[participants]]\nid = \"kay\"\nendpoint = \"keyed\"\nmodel = \"m\"\n");
+    std::fs::write(table.home.path().join("settings.toml"), text).unwrap();
+    table.wait("the seat", |event| match event {
+        Event::Seats(seats) => seats
+            .iter()
+            .any(|s| s.seat.id.as_str() == "kay")
+            .then_some(()),
+        _ => None,
+    });
+    table.say("@kay hello");
+    let error = table.wait("the error", |event| match event {
+        Event::MessageChanged(_, message) => message.error().map(str::to_owned),
+        _ => None,
+    });
+    assert!(!error.contains(KEY), "{error}");
+    let sent = table.server.requests();
+    let chat = sent
+        .iter()
+        .find(|r| r.path.ends_with("completions"))
+        .unwrap();
+    assert_eq!(
+        chat.header("authorization"),
+        Some(format!("Bearer {KEY}").as_str())
+    );
+    assert!(chat.header("user-agent").unwrap().starts_with("folkmoot/"));
+    table.fresh_snapshot();
+    assert_eq!(
+        files_with(table.home.path(), KEY),
+        Vec::<std::path::PathBuf>::new()
+    );
+}
+
+fn files_with(folder: &std::path::Path, needle: &str) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files_with(&path, needle));
+        } else if String::from_utf8_lossy(&std::fs::read(&path).unwrap()).contains(needle) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_seat_of_the_proxy_waits_for_the_notice_about_terms() {
+    let table = Table::open("[[step]]\nreply = 'x'");
+    let base = table.server.base_url();
+    let home = tempfile::tempdir().unwrap();
+    let proxy = base.trim_end_matches("/v1");
+    let text = format!(
+        "[sidecar]\nexternal_url = \"{proxy}\"\n[[participants]]\nid = \"claude\"\nmodel = \"model-a\"\n"
+    );
+    std::fs::write(home.path().join("settings.toml"), text).unwrap();
+    let (host, handle, events, snapshot) = start(home.path());
+    let send = || Intent::Send(SendMessage::chat(snapshot.current.id.clone(), "hello"));
+    handle.send(send()).unwrap();
+    wait(&events, "the refusal", |event| {
+        matches!(event, Event::SendRefused { .. }).then_some(())
+    });
+    assert!(
+        table
+            .server
+            .requests()
+            .iter()
+            .all(|r| !r.path.ends_with("completions"))
+    );
+    handle.send(Intent::DismissTermsNotice).unwrap();
+    handle.send(send()).unwrap();
+    wait(&events, "the answer", |event| {
+        matches!(event, Event::TurnEnded { ok: true, .. }).then_some(())
+    });
+    let sent = table.server.requests();
+    for request in &sent {
+        assert_eq!(request.header("authorization"), None);
+        assert_eq!(request.header("x-api-key"), None);
+    }
+    host.shutdown();
+}

@@ -1,0 +1,441 @@
+//! The run journal: what happened during turns and is no part of the conversation. Reasoning, requests,
+//! usage, inner steps. It feeds cards and review by the person, never a prompt.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use memchr::memmem;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::disk::Disk;
+use crate::layout::{Layout, check_id};
+use crate::{Access, MessageId, StoreError, ThreadId, Timestamp};
+
+/// What a journal record tells of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum JournalKind {
+    /// A piece of a model's reasoning: `data` is a string, or an object with the string under `text`.
+    Reasoning,
+    /// What was sent to an endpoint.
+    Request,
+    /// What an endpoint answered.
+    Response,
+    /// What a request cost.
+    Usage,
+    /// What went wrong.
+    Error,
+    /// A step inside a turn that has no message of its own.
+    Step,
+    /// A kind that another version writes.
+    Other(String),
+}
+
+impl JournalKind {
+    /// The kind as written.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Reasoning => "reasoning",
+            Self::Request => "request",
+            Self::Response => "response",
+            Self::Usage => "usage",
+            Self::Error => "error",
+            Self::Step => "step",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl From<String> for JournalKind {
+    fn from(name: String) -> Self {
+        match name.as_str() {
+            "reasoning" => Self::Reasoning,
+            "request" => Self::Request,
+            "response" => Self::Response,
+            "usage" => Self::Usage,
+            "error" => Self::Error,
+            "step" => Self::Step,
+            _ => Self::Other(name),
+        }
+    }
+}
+
+impl From<JournalKind> for String {
+    fn from(kind: JournalKind) -> Self {
+        match kind {
+            JournalKind::Other(name) => name,
+            known => known.as_str().to_owned(),
+        }
+    }
+}
+
+/// One line of a journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JournalRecord {
+    /// When it happened.
+    pub at: Timestamp,
+    /// In which turn of the thread.
+    pub turn: u64,
+    /// For which message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<MessageId>,
+    /// What it tells of.
+    pub kind: JournalKind,
+    /// The rest; its shape belongs to the kind.
+    #[serde(default)]
+    pub data: Value,
+}
+
+impl JournalRecord {
+    /// A piece of the reasoning behind a message; the pieces add up.
+    pub fn reasoning(
+        at: Timestamp,
+        turn: u64,
+        message: MessageId,
+        text: impl Into<String>,
+    ) -> Self {
+        Self {
+            at,
+            turn,
+            message_id: Some(message),
+            kind: JournalKind::Reasoning,
+            data: Value::String(text.into()),
+        }
+    }
+}
+
+fn reasoning_text(data: &Value) -> Option<&str> {
+    data.as_str().or_else(|| data.get("text")?.as_str())
+}
+
+/// The journals of a data folder: an append-only file of JSON lines for each thread. Appends are not synced;
+/// a crash may cost the last ones.
+#[derive(Debug)]
+pub struct Journal {
+    layout: Layout,
+    disk: Disk,
+    access: Access,
+    enabled: bool,
+    /// Journals whose end was looked at, so that a line is never glued to a torn one.
+    whole: HashSet<ThreadId>,
+}
+
+impl Journal {
+    /// The journals of `home`, written to only if `access` (that of the thread store) allows it.
+    pub fn open(home: &Path, access: &Access) -> Self {
+        Self::open_with(home, access, Disk::default())
+    }
+
+    /// As [`Journal::open`], with a disk that a test may let fail.
+    #[doc(hidden)]
+    pub fn open_with(home: &Path, access: &Access, disk: Disk) -> Self {
+        Self {
+            layout: Layout::new(home),
+            disk,
+            access: access.clone(),
+            enabled: true,
+            whole: HashSet::new(),
+        }
+    }
+
+    /// Switches recording on or off. What was recorded stays.
+    pub fn set_enabled(&mut self, enabled: bool) {
+        self.enabled = enabled;
+    }
+
+    /// Adds a record. Does nothing while recording is off or the data folder is read-only.
+    ///
+    /// # Errors
+    /// When the disk refuses; the journal then has the record wholly or not at all.
+    pub fn append(&mut self, thread: &ThreadId, record: &JournalRecord) -> Result<(), StoreError> {
+        check_id(thread)?;
+        if !self.enabled || self.access != Access::ReadWrite {
+            return Ok(());
+        }
+        let path = self.layout.journal(thread);
+        let mut line = serde_json::to_vec(record)
+            .map_err(|error| StoreError::io("encode", &path)(error.into()))?;
+        line.push(b'\n');
+        self.append_line(thread, &path, &line).map_err(|error| {
+            self.whole.remove(thread);
+            StoreError::io("write the journal", &path)(error)
+        })
+    }
+
+    fn append_line(&mut self, thread: &ThreadId, path: &Path, line: &[u8]) -> io::Result<()> {
+        let mut file = self.disk.open(path)?;
+        let end = if self.whole.contains(thread) {
+            file.metadata()?.len()
+        } else {
+            end_of_lines(&mut file)?
+        };
+        self.disk.append(&mut file, path, end, line)?;
+        self.whole.insert(thread.clone());
+        Ok(())
+    }
+
+    /// The records of a thread, oldest first; none if it has no journal.
+    ///
+    /// # Errors
+    /// When the journal can't be opened.
+    pub fn read(&self, thread: &ThreadId) -> Result<JournalReader, StoreError> {
+        check_id(thread)?;
+        let path = self.layout.journal(thread);
+        let lines = match File::open(&path) {
+            Ok(file) => Some(BufReader::with_capacity(128 * 1024, file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(StoreError::io("read", &path)(error)),
+        };
+        Ok(JournalReader {
+            lines,
+            path,
+            line: Vec::new(),
+        })
+    }
+
+    /// The reasoning behind a message, put together from its pieces; `None` if there is none.
+    ///
+    /// # Errors
+    /// When the journal can't be read.
+    pub fn reasoning_of(
+        &self,
+        thread: &ThreadId,
+        message: &MessageId,
+    ) -> Result<Option<String>, StoreError> {
+        let mut reader = self.read(thread)?;
+        // An id that JSON writes in another way than as it is (rare) is not looked for by its bytes.
+        let plain = !message
+            .as_str()
+            .contains(|c: char| c == '"' || c == '\\' || c.is_control());
+        let finder = memmem::Finder::new(if plain { message.as_str() } else { "" });
+        let mut reasoning: Option<String> = None;
+        while reader.advance()? {
+            if finder.find(&reader.line).is_none() {
+                continue;
+            }
+            let Some(record) = reader.record() else {
+                continue;
+            };
+            if record.kind == JournalKind::Reasoning
+                && record.message_id.as_ref() == Some(message)
+                && let Some(text) = reasoning_text(&record.data)
+            {
+                reasoning.get_or_insert_default().push_str(text);
+            }
+        }
+        Ok(reasoning)
+    }
+
+    /// Size of a thread's journal in bytes.
+    pub fn size(&self, thread: &ThreadId) -> u64 {
+        self.layout
+            .journal(thread)
+            .metadata()
+            .map_or(0, |metadata| metadata.len())
+    }
+
+    /// Removes a thread's journal for good.
+    ///
+    /// # Errors
+    /// When the data folder is read-only or the disk refuses.
+    pub fn purge(&mut self, thread: &ThreadId) -> Result<(), StoreError> {
+        check_id(thread)?;
+        if let Access::ReadOnly { reason } = &self.access {
+            return Err(StoreError::ReadOnly {
+                reason: reason.clone(),
+            });
+        }
+        let path = self.layout.journal(thread);
+        self.whole.remove(thread);
+        self.disk
+            .remove(&path)
+            .map_err(StoreError::io("remove", &path))
+    }
+}
+
+/// Where the last whole line ends.
+fn end_of_lines(file: &mut File) -> io::Result<u64> {
+    const STEP: u64 = 64 * 1024;
+    let mut end = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    while end > 0 {
+        let start = end.saturating_sub(STEP);
+        file.seek(SeekFrom::Start(start))?;
+        bytes.clear();
+        file.by_ref().take(end - start).read_to_end(&mut bytes)?;
+        if let Some(at) = memchr::memrchr(b'\n', &bytes) {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+/// Reads a journal record by record. Lines that hold none are skipped.
+#[derive(Debug)]
+pub struct JournalReader {
+    lines: Option<BufReader<File>>,
+    path: PathBuf,
+    line: Vec<u8>,
+}
+
+impl JournalReader {
+    /// Goes to the next whole line.
+    fn advance(&mut self) -> Result<bool, StoreError> {
+        self.line.clear();
+        let Some(lines) = &mut self.lines else {
+            return Ok(false);
+        };
+        lines
+            .read_until(b'\n', &mut self.line)
+            .map_err(StoreError::io("read", &self.path))?;
+        Ok(self.line.last() == Some(&b'\n'))
+    }
+
+    fn record(&self) -> Option<JournalRecord> {
+        serde_json::from_slice(&self.line)
+            .inspect_err(|error| {
+                log::warn!("a line is no record: {error}: {}", self.path.display());
+            })
+            .ok()
+    }
+}
+
+impl Iterator for JournalReader {
+    type Item = Result<JournalRecord, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.advance() {
+                Ok(true) => {
+                    if let Some(record) = self.record() {
+                        return Some(Ok(record));
+                    }
+                }
+                Ok(false) => return None,
+                Err(error) => {
+                    self.lines = None;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, OpenOptions};
+    use std::io::Write;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    fn piece(message: &str, text: &str) -> JournalRecord {
+        JournalRecord::reasoning(Timestamp::UNIX_EPOCH, 1, message.into(), text)
+    }
+
+    fn home() -> (tempfile::TempDir, ThreadId) {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(home.path().join("threads")).unwrap();
+        (home, "t".into())
+    }
+
+    fn texts(journal: &Journal, thread: &ThreadId) -> Vec<String> {
+        let records = journal.read(thread).unwrap().map(Result::unwrap);
+        records
+            .map(|r| r.data.as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn reasoning_is_put_together_by_message_and_other_kinds_survive() {
+        let (home, thread) = home();
+        let mut journal = Journal::open(home.path(), &Access::ReadWrite);
+        let foreign = JournalRecord {
+            kind: JournalKind::Other("approval".into()),
+            ..piece("a", "not reasoning")
+        };
+        for record in [
+            &piece("a", "Let me "),
+            &piece("b", "no"),
+            &foreign,
+            &piece("a", "think\n…"),
+        ] {
+            journal.append(&thread, record).unwrap();
+        }
+        let of = |message: &str| journal.reasoning_of(&thread, &message.into()).unwrap();
+        assert_eq!(of("a").as_deref(), Some("Let me think\n…"));
+        assert_eq!(of("c"), None);
+        let read: Vec<_> = journal.read(&thread).unwrap().map(Result::unwrap).collect();
+        assert_eq!(read[2], foreign);
+        assert_eq!(
+            journal.reasoning_of(&"none".into(), &"a".into()).unwrap(),
+            None
+        );
+    }
+
+    #[test]
+    fn a_torn_line_is_dropped_and_later_ones_stand_on_their_own() {
+        let (home, thread) = home();
+        let mut journal = Journal::open(home.path(), &Access::ReadWrite);
+        journal.append(&thread, &piece("a", "one")).unwrap();
+        let path = home.path().join("threads/t.journal.jsonl");
+        let mut torn = OpenOptions::new().append(true).open(&path).unwrap();
+        torn.write_all(&vec![b'x'; 200_000]).unwrap();
+        assert_eq!(texts(&journal, &thread), ["one"]);
+
+        let mut journal = Journal::open(home.path(), &Access::ReadWrite);
+        journal.append(&thread, &piece("a", "two")).unwrap();
+        assert_eq!(texts(&journal, &thread), ["one", "two"]);
+        assert!(journal.size(&thread) < 1_000);
+    }
+
+    #[test]
+    fn a_refused_write_leaves_no_half_line_in_front_of_the_next() {
+        let (home, thread) = home();
+        let full = Arc::new(AtomicBool::new(false));
+        let is_full = Arc::clone(&full);
+        let disk = Disk::with_hook(move |step| match step {
+            crate::Step::WriteRest(_) if is_full.load(Ordering::Relaxed) => {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            _ => Ok(()),
+        });
+        let mut journal = Journal::open_with(home.path(), &Access::ReadWrite, disk);
+        journal.append(&thread, &piece("a", "one")).unwrap();
+        full.store(true, Ordering::Relaxed);
+        assert!(journal.append(&thread, &piece("a", "lost")).is_err());
+        full.store(false, Ordering::Relaxed);
+        journal.append(&thread, &piece("a", "two")).unwrap();
+        assert_eq!(texts(&journal, &thread), ["one", "two"]);
+    }
+
+    #[test]
+    fn nothing_is_written_while_recording_is_off_or_the_folder_is_read_only() {
+        let (home, thread) = home();
+        let mut journal = Journal::open(home.path(), &Access::ReadWrite);
+        journal.set_enabled(false);
+        journal.append(&thread, &piece("a", "one")).unwrap();
+        let reason = String::new();
+        let mut other = Journal::open(home.path(), &Access::ReadOnly { reason });
+        other.append(&thread, &piece("a", "one")).unwrap();
+        assert!(matches!(
+            other.purge(&thread),
+            Err(StoreError::ReadOnly { .. })
+        ));
+        assert_eq!(
+            fs::read_dir(home.path().join("threads")).unwrap().count(),
+            0
+        );
+        journal.set_enabled(true);
+        journal.append(&thread, &piece("a", "one")).unwrap();
+        journal.purge(&thread).unwrap();
+        assert_eq!(journal.size(&thread), 0);
+        assert_eq!(texts(&journal, &thread), [""; 0]);
+    }
+}
