@@ -119,7 +119,7 @@ fn thread(ctx: &egui::Context, tokens: &Tokens) -> ThreadDoc {
     doc
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let folder = PathBuf::from(arguments.next().unwrap_or_else(|| ".".to_owned()));
     let size = arguments.next().unwrap_or_else(|| "1280x800".to_owned());
@@ -166,7 +166,7 @@ fn main() -> anyhow::Result<()> {
                 size.y * 0.6,
             )));
             harness.run_steps(130);
-            let image = harness.render().map_err(anyhow::Error::msg)?;
+            let image = harness.render()?;
             let path = folder.join(format!("{file}-{part}.png"));
             image.save(&path)?;
             println!("{}", path.display());

@@ -116,6 +116,9 @@ impl ThreadDoc {
         content.selection = None;
         content.focused = None;
         content.cache.clear();
+        let messages = messages.into_iter();
+        content.entries.reserve(messages.size_hint().0);
+        content.index.reserve(messages.size_hint().0);
         for view in messages {
             content.add_entry(view);
         }

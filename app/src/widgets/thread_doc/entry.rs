@@ -19,6 +19,8 @@ use crate::widgets::{
 const LINE: f32 = 19.0;
 const CHARS: f32 = 80.0;
 const CODE_LINE: f32 = 18.0;
+/// How many bytes of a text an estimate of its height looks at.
+const ESTIMATE_SAMPLE: usize = 512;
 
 enum Text {
     Raw(Arc<str>),
@@ -145,13 +147,16 @@ impl Entry {
         matches!(self.view.status, MessageStatus::Streaming { .. })
     }
 
-    /// A guess at the whole message's height from its length and its line breaks, without splitting it.
+    /// A guess at the whole message's height from its length and how often its beginning breaks lines, so that opening
+    /// a thread doesn't have to read it.
     pub(super) fn unsplit_estimate(&self) -> f32 {
         let text = self.source();
-        let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).count() as f32;
+        let sample = &text.as_bytes()[..text.len().min(ESTIMATE_SAMPLE)];
+        let breaks = memchr::memchr_iter(b'\n', sample).count() as f32;
+        let breaks = breaks * text.len() as f32 / sample.len().max(1) as f32;
         let lines = (text.len() as f32 / CHARS + breaks * 0.6).max(1.0);
         let extra = self.view.context.len() as f32 * SUMMARY_HEIGHT;
-        HEADER_HEIGHT + 24.0 + extra + lines * LINE
+        HEADER_HEIGHT + self.metrics.space.between_speakers + extra + lines * LINE
     }
 
     /// A guess at one row's height.

@@ -14,12 +14,12 @@ use super::{
     rows::{CODE_PADDING, Row, RowKey},
 };
 use crate::widgets::{
-    code_text::layout_code,
-    highlight::LineSpans,
+    code_text::{LINES_PER_CHUNK, code_lines, layout_code},
+    highlight::{Highlighter, LineSpans},
     layout_cache::Stamp,
     markdown::{
-        BlockContext, BlockKind, BlockLayout, Definitions, InlineStyle, Typography, layout_block,
-        layout_text,
+        BlockContext, BlockKind, BlockLayout, Definitions, InlineStyle, Typography, indent,
+        layout_block, layout_text,
     },
 };
 
@@ -64,7 +64,7 @@ impl Content {
         let mut hasher = DefaultHasher::new();
         row.gap.to_bits().hash(&mut hasher);
         let spans = code_spans(&mut self.highlighter, entry, row.key);
-        hash_content(entry, row.key, &spans, &mut hasher)?;
+        hash_content(entry, row.key, spans, &mut hasher)?;
         let stamp = Stamp {
             revision: hasher.finish(),
             width: column.width,
@@ -79,26 +79,22 @@ impl Content {
                 typography: &typography,
                 width: column.width,
             };
-            maker.make(row, &spans)
+            maker.make(row, spans)
         });
         Some(layout)
     }
 }
 
 /// The colours known of the lines a row shows.
-fn code_spans(
-    highlighter: &mut crate::widgets::highlight::Highlighter,
-    entry: &Entry,
-    key: RowKey,
-) -> Vec<LineSpans> {
+fn code_spans<'h>(highlighter: &'h mut Highlighter, entry: &Entry, key: RowKey) -> &'h [LineSpans] {
     let RowKey::CodeBody(block, chunk) = key else {
-        return Vec::new();
+        return &[];
     };
     let (Some(code), Some(BlockKind::Code { language, .. })) = (
         entry.codes.get(&block),
         entry.blocks().get(block as usize).map(|block| &block.kind),
     ) else {
-        return Vec::new();
+        return &[];
     };
     let source = entry.source();
     let shown = entry.code_chunk(block, chunk);
@@ -109,7 +105,7 @@ fn code_spans(
     let known = highlighter.lines(key, language, shown.end, complete, |line| {
         &source[code.lines[line].clone()]
     });
-    known.get(shown.start..).unwrap_or_default().to_vec()
+    known.get(shown.start..).unwrap_or_default()
 }
 
 /// Hashes what a row's content depends on. A message's text only ever grows, so where a block stands says what it is.
@@ -208,10 +204,7 @@ impl RowMaker<'_> {
             return BlockLayout::default();
         };
         if let BlockKind::Code { .. } = block.kind {
-            let lines = crate::widgets::code_text::code_lines(
-                doc.source(),
-                std::slice::from_ref(&block.range),
-            );
+            let lines = code_lines(doc.source(), std::slice::from_ref(&block.range));
             let at = egui::vec2(0.0, row.gap);
             let wrap = Some(self.width);
             return layout_code(
@@ -251,7 +244,7 @@ impl RowMaker<'_> {
             .blocks()
             .get(block as usize)
             .map(|block| block.place);
-        let indent = place.map_or(0.0, crate::widgets::markdown::indent);
+        let indent = place.map_or(0.0, indent);
         (self.width - indent - 2.0 * CODE_PADDING).max(40.0)
     }
 
@@ -263,7 +256,7 @@ impl RowMaker<'_> {
             return BlockLayout::default();
         };
         let chunk = lines
-            .chunks(crate::widgets::code_text::LINES_PER_CHUNK)
+            .chunks(LINES_PER_CHUNK)
             .nth(chunk as usize)
             .unwrap_or_default();
         let wrap = Some(self.width - 2.0 * CODE_PADDING);

@@ -223,6 +223,78 @@ fn a_jump_shows_the_row_whatever_was_estimated() {
     }
 }
 
+/// Rows that are lazily replaced by several.
+struct LazyRows {
+    /// Heights of the rows each entry stands for, and whether it has been replaced yet.
+    groups: Vec<(Vec<f32>, bool)>,
+    shown: Vec<((usize, usize), f32)>,
+}
+
+impl LazyRows {
+    fn locate(&self, mut row: usize) -> (usize, usize) {
+        for (group, (heights, open)) in self.groups.iter().enumerate() {
+            let rows = if *open { heights.len() } else { 1 };
+            if row < rows {
+                return (group, row);
+            }
+            row -= rows;
+        }
+        (self.groups.len(), 0)
+    }
+}
+
+impl Rows for LazyRows {
+    fn expand(&mut self, row: usize) -> Option<Vec<f32>> {
+        let (group, _) = self.locate(row);
+        let (heights, open) = &mut self.groups[group];
+        let first = !std::mem::replace(open, true);
+        first.then(|| heights.iter().map(|_| 13.0).collect())
+    }
+
+    fn measure(&mut self, row: usize) -> f32 {
+        let (group, within) = self.locate(row);
+        self.groups[group].0[within]
+    }
+
+    fn show(&mut self, _ui: &mut Ui, row: usize, rect: Rect) {
+        let place = self.locate(row);
+        self.shown.push((place, rect.top()));
+    }
+}
+
+#[test]
+fn rows_that_are_prepared_ahead_do_not_move_those_in_view() {
+    let groups = (0..60).map(|n| (vec![20.0 + n as f32; 1 + n % 9], false));
+    let mut rows = LazyRows {
+        groups: groups.collect(),
+        shown: Vec::new(),
+    };
+    let ctx = Context::default();
+    let tokens = Tokens::builtin(ThemeName::Dark);
+    let mut list = VirtualList::from_estimates([90.0; 60]);
+    let mut frame = |list: &mut VirtualList| {
+        rows.shown.clear();
+        let input = RawInput {
+            screen_rect: Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(300.0, VIEW))),
+            ..RawInput::default()
+        };
+        ctx.run_ui(input, |ui| {
+            rows.shown.clear();
+            list.show(ui, Id::unique("list"), &tokens, 0, &mut rows);
+        })
+        .drop_without_applying_deltas();
+        rows.shown.clone()
+    };
+    frame(&mut list);
+    for row in [30, 5, 200] {
+        list.jump_to(row.min(list.len() - 1), false);
+        let picture = frame(&mut list);
+        for _ in 0..20 {
+            assert_eq!(frame(&mut list), picture);
+        }
+    }
+}
+
 #[test]
 fn another_width_keeps_the_row_at_the_top() {
     let mut bench = Bench::new(&[50.0; 100], 50.0);
