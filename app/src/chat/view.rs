@@ -161,7 +161,7 @@ impl ChatView {
             return false;
         }
         // Settled messages never change; only the last one may have grown.
-        shown().last().is_none_or(|last| {
+        shown().next_back().is_none_or(|last| {
             let text = match last.status() {
                 Status::Streaming => model.live_text.as_str(),
                 _ => last.content(),
