@@ -463,3 +463,27 @@ impl Vm {
         self.key_value(name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::{CancelFlag, Environment, Limits};
+    use crate::tools::ToolSet;
+
+    #[test]
+    fn an_idle_run_holds_at_most_64_kilobytes() {
+        let program = crate::front::build("1", &realm().names).unwrap();
+        let tools = Arc::new(ToolSet::default());
+        let host = HostState::new(
+            Limits::default(),
+            tools,
+            CancelFlag::default(),
+            Environment::default(),
+        );
+        let vm = Vm::new(Arc::new(program), host);
+        let shapes = vm.heap.shapes.len() * size_of::<crate::shape::Shape>();
+        let stack = vm.stack.len() * size_of::<Value>();
+        let held = vm.heap.bytes + shapes + stack + size_of::<Vm>();
+        assert!(held <= 64 << 10, "{held} bytes");
+    }
+}
