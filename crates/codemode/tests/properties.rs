@@ -324,3 +324,32 @@ fn the_clock_and_the_random_source_are_the_hosts() {
         Ok(json!(1_700_000_000_000u64))
     );
 }
+
+#[test]
+fn the_check_before_a_run_tells_every_problem_and_runs_nothing() {
+    let tool = Tool {
+        path: "github.listIssues".into(),
+        input: Some(
+            json!({ "type": "object", "properties": { "repo": { "type": "string" } }, "required": ["repo"], "additionalProperties": false }),
+        ),
+        ..Tool::default()
+    };
+    let tools = ToolSet::new(vec![tool], Default::default()).unwrap();
+    let source = "const a = await tools.github.listIssues({ repoo: 'x' })\nawait tools.github.listIssue({})\nconsole.log(missing, a, typeof absent)\nlistIssues()";
+    let problems = codemode::compile(source).unwrap().check(&tools);
+    let messages: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "Tool 'github.listIssues' has no field 'repoo'. Did you mean 'repo'? (line 1, col 17)",
+            "Tool 'github.listIssues' needs the field 'repo'. (line 1, col 17)",
+            "Unknown tool 'github.listIssue'. Did you mean tools.github.listIssues? (line 2, col 7)",
+            "ReferenceError: missing is not defined (line 3, col 13)",
+            "ReferenceError: listIssues is not defined (line 4, col 1)",
+        ]
+    );
+    assert_eq!(
+        problems[4].suggestions,
+        ["Call tools.github.listIssues(...) instead."]
+    );
+}
