@@ -248,23 +248,30 @@ fn main() {
         ("busy loop", "for (;;) {}"),
         ("regex", "/(a+)+b/.test('a'.repeat(60))"),
     ] {
-        let flag = CancelFlag::default();
-        let remote = flag.clone();
-        let (send, receive) = std::sync::mpsc::channel();
-        let canceller = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(30));
-            send.send(Instant::now()).unwrap();
-            remote.cancel();
-        });
-        let stopped = executor
-            .block_on(runtime.execute(source, &host, &flag))
-            .is_err();
-        let late = receive.recv().unwrap().elapsed();
-        canceller.join().unwrap();
+        let mut list = Vec::new();
+        for _ in 0..7 {
+            let flag = CancelFlag::default();
+            let remote = flag.clone();
+            let (send, receive) = std::sync::mpsc::channel();
+            let canceller = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(10));
+                send.send(Instant::now()).unwrap();
+                remote.cancel();
+            });
+            assert!(
+                executor
+                    .block_on(runtime.execute(source, &host, &flag))
+                    .is_err()
+            );
+            list.push(receive.recv().unwrap().elapsed());
+            canceller.join().unwrap();
+        }
+        list.sort();
         println!(
-            "bench cancel in a {name}: {:.2} ms (target <= 5 ms) {}",
-            ms(late),
-            verdict(stopped && ms(late) <= 5.0)
+            "bench cancel in a {name}: {:.2} ms median, {:.2} min (target <= 5 ms) {}",
+            ms(list[3]),
+            ms(list[0]),
+            verdict(ms(list[3]) <= 5.0)
         );
     }
 }

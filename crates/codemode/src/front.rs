@@ -349,17 +349,13 @@ fn levels(source: &str) -> usize {
     let mut count = 0;
     let mut word = 0;
     for byte in source.bytes() {
-        match byte {
-            b'(' | b'[' | b'{' | b'!' | b'~' | b'+' | b'-' | b'?' | b'=' | b'*' | b':' | b'<' => {
-                count += 1;
-            }
-            // A keyword that can stand in front of itself has at least two letters.
-            b'a'..=b'z' => {
-                word += 1;
-                continue;
-            }
-            _ => count += usize::from(word >= 2 && byte == b' '),
+        if byte.is_ascii_alphanumeric() {
+            word += 1;
+            continue;
         }
+        // A keyword that can stand in front of itself has at least two letters; closing and separating don't nest.
+        let nests = byte.is_ascii_punctuation() && !b",;)]}'\"_$".contains(&byte);
+        count += usize::from(word >= 2) + usize::from(nests);
         word = 0;
     }
     count

@@ -49,6 +49,8 @@ pub(crate) struct Heap {
     pub(crate) bigs: Vec<BigInt>,
     pub(crate) shapes: Vec<Shape>,
     roots: FxHashMap<Option<ObjId>, ShapeId>,
+    /// The root shape asked for last.
+    last_root: (Option<ObjId>, ShapeId),
     /// Bytes that the program occupies now, garbage included.
     pub(crate) bytes: usize,
     /// Bytes of interned strings, which are never freed.
@@ -75,6 +77,8 @@ impl Heap {
             bigs: Vec::new(),
             shapes,
             roots: FxHashMap::default(),
+            // No object has this handle.
+            last_root: (Some(ObjId(u32::MAX)), ShapeId(0)),
             bytes,
             interned: 0,
             collect_at: FIRST_COLLECTION,
@@ -112,7 +116,11 @@ impl Heap {
 
     /// The empty shape of objects with this prototype.
     pub(crate) fn root_shape(&mut self, proto: Option<ObjId>) -> ShapeId {
+        if self.last_root.0 == proto {
+            return self.last_root.1;
+        }
         if let Some(&shape) = self.roots.get(&proto) {
+            self.last_root = (proto, shape);
             return shape;
         }
         if let Some(id) = proto {
@@ -409,6 +417,7 @@ impl Heap {
                 self.free_objs.push(at as u32);
             }
         }
+        self.last_root = (Some(ObjId(u32::MAX)), ShapeId(0));
         self.roots
             .retain(|proto, _| proto.is_none_or(|p| marks.objs[p.0 as usize]));
         for (at, cell) in self.strs.iter_mut().enumerate() {

@@ -39,6 +39,7 @@
 
 mod atoms;
 mod builtins;
+mod check;
 mod compile;
 mod diagnostic;
 mod front;

@@ -107,6 +107,14 @@ pub struct Compiled {
     program: Arc<Program>,
 }
 
+impl Compiled {
+    /// Every unknown name and tool, and every field that a written-out input has too much or lacks, in the order of
+    /// the source. Nothing is executed.
+    pub fn check(&self, tools: &ToolSet) -> Vec<Diagnostic> {
+        crate::check::check(&self.program, tools)
+    }
+}
+
 /// Parses and compiles a program.
 ///
 /// # Errors

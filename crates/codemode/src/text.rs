@@ -73,6 +73,18 @@ impl<'a> Units<'a> {
         }
     }
 
+    /// A hash for tables of this process.
+    pub(crate) fn hash(self) -> u64 {
+        let step = |h: u64, unit: u16| {
+            (h.rotate_left(5) ^ u64::from(unit)).wrapping_mul(0x517C_C1B7_2722_0A95)
+        };
+        let hash = match self {
+            Units::Narrow(bytes) => bytes.iter().fold(0, |h, &b| step(h, u16::from(b))),
+            Units::Wide(units) => units.iter().fold(0, |h, &u| step(h, u)),
+        };
+        hash ^ (hash >> 32)
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self.len() == 0
     }

@@ -234,6 +234,15 @@ impl ToolSet {
     }
 }
 
+/// The name most like a mistyped one, when any is near.
+pub(crate) fn closest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    names
+        .map(|name| (distance(name, wanted), name))
+        .filter(|(d, name)| *d * 3 <= name.len().max(3))
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, name)| name)
+}
+
 /// Edit distance (Levenshtein) of two short texts.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(200).collect();

@@ -22,7 +22,7 @@ use crate::heap::{Heap, Marker};
 use crate::host::HostState;
 use crate::object::{Kind, Reaction};
 use crate::op::Program;
-use crate::realm::{Realm, intrinsic, realm};
+use crate::realm::{Realm, intrinsic, name, realm};
 use crate::text::Text;
 use crate::value::{Abrupt, Key, ObjId, Res, Stop, StrId, Value};
 use std::collections::VecDeque;
@@ -62,6 +62,9 @@ struct Cache {
     epoch: u32,
 }
 
+/// Keys remembered by the hash of their text.
+const RECENT: usize = 512;
+
 const NO_SHAPE: u32 = u32::MAX;
 const OWN: u32 = u32::MAX;
 
@@ -98,6 +101,11 @@ pub(crate) struct Vm {
     regexes: Vec<Option<Arc<crate::regex::Regex>>>,
     /// Objects of built-in functions that a program looked at.
     native_objects: rustc_hash::FxHashMap<u16, ObjId>,
+    /// Numbers of the two `next` functions that iteration recognises.
+    next_native: Option<u16>,
+    generator_next: Option<u16>,
+    /// Keys of strings seen lately, by hash.
+    recent_keys: Vec<(u64, Key)>,
     /// The job that runs now.
     current_job: Option<Job>,
     fuel: i64,
@@ -144,6 +152,9 @@ impl Vm {
             key_strings: Vec::new(),
             char_strings: Vec::new(),
             native_objects: rustc_hash::FxHashMap::default(),
+            next_native: realm.internal.get("next").copied(),
+            generator_next: realm.internal.get("generator next").copied(),
+            recent_keys: Vec::new(),
             current_job: None,
             fuel: SLICE,
             used_fuel: 0,
@@ -362,15 +373,29 @@ impl Vm {
         self.heap.flatten(id);
         let key = match crate::atoms::index_of(self.heap.flat(id)) {
             Some(index) => Key::index(index),
-            None => {
-                let text = self.heap.flat(id).to_text();
-                let (key, bytes) = self.atoms.intern(&text);
-                self.heap.bytes += bytes;
-                self.heap.interned += bytes;
-                key
-            }
+            None => self.intern_units(id),
         };
         self.heap.strs[id.0 as usize].key = Some(key);
+        key
+    }
+
+    /// Interns a flat string that is no index, trying the keys seen lately first.
+    fn intern_units(&mut self, id: StrId) -> Key {
+        let units = self.heap.flat(id);
+        let hash = units.hash();
+        if self.recent_keys.is_empty() {
+            self.recent_keys = vec![(0, name::EMPTY); RECENT];
+        }
+        let slot = (hash as usize) % RECENT;
+        let (known, key) = self.recent_keys[slot];
+        if known == hash && self.atoms.text(key).units().same(units) {
+            return key;
+        }
+        let text = units.to_text();
+        let (key, bytes) = self.atoms.intern(&text);
+        self.heap.bytes += bytes;
+        self.heap.interned += bytes;
+        self.recent_keys[slot] = (hash, key);
         key
     }
 
@@ -436,5 +461,29 @@ impl Vm {
         };
         let name = self.realm.natives[number as usize].name;
         self.key_value(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::{CancelFlag, Environment, Limits};
+    use crate::tools::ToolSet;
+
+    #[test]
+    fn an_idle_run_holds_at_most_64_kilobytes() {
+        let program = crate::front::build("1", &realm().names).unwrap();
+        let tools = Arc::new(ToolSet::default());
+        let host = HostState::new(
+            Limits::default(),
+            tools,
+            CancelFlag::default(),
+            Environment::default(),
+        );
+        let vm = Vm::new(Arc::new(program), host);
+        let shapes = vm.heap.shapes.len() * size_of::<crate::shape::Shape>();
+        let stack = vm.stack.len() * size_of::<Value>();
+        let held = vm.heap.bytes + shapes + stack + size_of::<Vm>();
+        assert!(held <= 64 << 10, "{held} bytes");
     }
 }

@@ -259,8 +259,45 @@ fn cancelling_ends_a_busy_program_without_an_outcome() {
 #[test]
 fn deep_nesting_in_the_source_is_refused_or_run_but_never_fatal() {
     for piece in [
-        "(", "[", "{", "!", "a=>", "a?b:", "if(1)", "a=", "new ", "typeof ", "`${", "x=>{", "-",
-        "a.b(", "1+(",
+        "(",
+        "[",
+        "{",
+        "!",
+        "a=>",
+        "a?b:",
+        "if(1)",
+        "a=",
+        "new ",
+        "typeof ",
+        "`${",
+        "x=>{",
+        "-",
+        "a.b(",
+        "1+(",
+        "a.",
+        "a&&",
+        "a|",
+        "a>",
+        "a%",
+        "a`b`",
+        "typeof\n",
+        "a\nin\n",
+        "else ",
+        "do ",
+        "a?.",
+        "await\t",
+        "l:",
+        "[a,",
+        "function f(){",
+        "class A{m(){",
+        "for(;;)",
+        "try{",
+        "switch(1){case 1:",
+        "({a:",
+        "a**",
+        "async()=>",
+        "yield ",
+        "x??",
     ] {
         run(&piece.repeat(3_000), small());
     }
@@ -285,5 +322,34 @@ fn the_clock_and_the_random_source_are_the_hosts() {
     assert_eq!(
         run("return new Date().getTime()", Limits::default()).result,
         Ok(json!(1_700_000_000_000u64))
+    );
+}
+
+#[test]
+fn the_check_before_a_run_tells_every_problem_and_runs_nothing() {
+    let tool = Tool {
+        path: "github.listIssues".into(),
+        input: Some(
+            json!({ "type": "object", "properties": { "repo": { "type": "string" } }, "required": ["repo"], "additionalProperties": false }),
+        ),
+        ..Tool::default()
+    };
+    let tools = ToolSet::new(vec![tool], Default::default()).unwrap();
+    let source = "const a = await tools.github.listIssues({ repoo: 'x' })\nawait tools.github.listIssue({})\nconsole.log(missing, a, typeof absent)\nlistIssues()";
+    let problems = codemode::compile(source).unwrap().check(&tools);
+    let messages: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "Tool 'github.listIssues' has no field 'repoo'. Did you mean 'repo'? (line 1, col 17)",
+            "Tool 'github.listIssues' needs the field 'repo'. (line 1, col 17)",
+            "Unknown tool 'github.listIssue'. Did you mean tools.github.listIssues? (line 2, col 7)",
+            "ReferenceError: missing is not defined (line 3, col 13)",
+            "ReferenceError: listIssues is not defined (line 4, col 1)",
+        ]
+    );
+    assert_eq!(
+        problems[4].suggestions,
+        ["Call tools.github.listIssues(...) instead."]
     );
 }

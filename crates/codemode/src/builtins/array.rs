@@ -186,6 +186,21 @@ pub(super) fn position_key(vm: &mut Vm, at: usize) -> Key {
     }
 }
 
+/// Element `at`, when there is one.
+fn present(vm: &mut Vm, id: ObjId, at: usize) -> Res<Option<Value>> {
+    if let Kind::Array(items) = vm.heap.kind(id)
+        && let Some(&value) = items.get(at)
+        && !matches!(value, Value::Hole)
+    {
+        return Ok(Some(value));
+    }
+    if has_element(vm, id, at)? {
+        element(vm, id, at).map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
 /// Element `at` with holes looked up in the prototypes.
 fn element(vm: &mut Vm, id: ObjId, at: usize) -> Res<Value> {
     if let Kind::Array(items) = vm.heap.kind(id)
@@ -244,8 +259,7 @@ fn each(
     let this = args.get(vm, 1);
     for at in 0..len {
         vm.charge(1)?;
-        if has_element(vm, id, at)? {
-            let value = element(vm, id, at)?;
+        if let Some(value) = present(vm, id, at)? {
             let result = vm.call(f, this, &[value, Value::Num(at as f64), Value::Obj(id)])?;
             if let Some(answer) = stop(vm, value, result) {
                 return Ok(Some(answer));
@@ -266,8 +280,7 @@ fn map(vm: &mut Vm, args: Args) -> Res<Value> {
     let out = new_array(vm, vec![Value::Hole; len])?;
     for at in 0..len {
         vm.charge(1)?;
-        if has_element(vm, id, at)? {
-            let value = element(vm, id, at)?;
+        if let Some(value) = present(vm, id, at)? {
             let result = vm.call(f, this, &[value, Value::Num(at as f64), Value::Obj(id)])?;
             if let Some(out) = out.as_obj()
                 && let Kind::Array(items) = vm.heap.kind_mut(out)
@@ -287,8 +300,7 @@ fn filter(vm: &mut Vm, args: Args) -> Res<Value> {
     let out = vm.array(Vec::new());
     for at in 0..len {
         vm.charge(1)?;
-        if has_element(vm, id, at)? {
-            let value = element(vm, id, at)?;
+        if let Some(value) = present(vm, id, at)? {
             let keep = vm.call(f, this, &[value, Value::Num(at as f64), Value::Obj(id)])?;
             if vm.truthy(keep) {
                 vm.push(out, value)?;
@@ -306,8 +318,7 @@ fn flat_map(vm: &mut Vm, args: Args) -> Res<Value> {
     let out = vm.array(Vec::new());
     for at in 0..len {
         vm.charge(1)?;
-        if has_element(vm, id, at)? {
-            let value = element(vm, id, at)?;
+        if let Some(value) = present(vm, id, at)? {
             let result = vm.call(f, this, &[value, Value::Num(at as f64), Value::Obj(id)])?;
             flatten_into(vm, out, result, 1)?;
         }

@@ -4,7 +4,6 @@ use super::json::DEPTH_LIMIT;
 use crate::text::{Text, Units};
 use crate::value::{Key, Res, StrId, Value};
 use crate::vm::{ErrorType, Vm};
-use rustc_hash::FxHashMap;
 
 /// Parses a string of the heap.
 pub(crate) fn parse_text(vm: &mut Vm, text: StrId) -> Res<Value> {
@@ -23,6 +22,9 @@ pub(crate) fn parse_utf8(vm: &mut Vm, text: &str) -> Res<Value> {
     let units: Vec<u16> = text.encode_utf16().collect();
     parse_units(vm, &units)
 }
+
+/// Keys remembered while reading.
+const KEYS: usize = 128;
 
 /// One code unit of either width.
 trait Unit: Copy + Eq + 'static {
@@ -51,7 +53,7 @@ impl Unit for u16 {
 struct Reader<'a, T> {
     src: &'a [T],
     at: usize,
-    keys: FxHashMap<u64, (Vec<T>, Key)>,
+    keys: Vec<Option<(Vec<T>, Key)>>,
 }
 
 fn parse_units<T: Unit>(vm: &mut Vm, src: &[T]) -> Res<Value> {
@@ -60,7 +62,7 @@ fn parse_units<T: Unit>(vm: &mut Vm, src: &[T]) -> Res<Value> {
     let mut reader = Reader {
         src,
         at: 0,
-        keys: FxHashMap::default(),
+        keys: vec![None; KEYS],
     };
     let value = reader.value(vm, 0)?;
     reader.space();
@@ -276,28 +278,27 @@ impl<T: Unit> Reader<'_, T> {
     }
 
     fn key(&mut self, vm: &mut Vm) -> Res<Key> {
-        use std::hash::Hasher;
         let Some((start, end)) = self.plain() else {
             let text = self.escaped(vm)?;
             let id = vm.text(text);
             return Ok(vm.str_key(id));
         };
         let slice = &self.src[start..end];
-        let mut hasher = rustc_hash::FxHasher::default();
-        for unit in slice {
-            hasher.write_u16(unit.code());
-        }
-        let hash = hasher.finish();
-        if let Some((known, key)) = self.keys.get(&hash)
+        // Keys repeat from row to row: ends and length tell most of them apart.
+        let ends = |at: usize| slice.get(at).map_or(0, |u| usize::from(u.code()));
+        let hash = ends(0) * 31
+            + ends(slice.len() / 2) * 7
+            + ends(slice.len().wrapping_sub(1))
+            + slice.len() * 13;
+        let slot = hash % KEYS;
+        if let Some((known, key)) = &self.keys[slot]
             && known == slice
         {
             return Ok(*key);
         }
         let id = vm.text(T::text(slice));
         let key = vm.str_key(id);
-        if self.keys.len() < 4096 {
-            self.keys.insert(hash, (slice.to_vec(), key));
-        }
+        self.keys[slot] = Some((slice.to_vec(), key));
         Ok(key)
     }
 

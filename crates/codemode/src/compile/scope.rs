@@ -285,6 +285,9 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::GetGlobalOrUndefined { dst, name });
             }
             Target::Global => {
+                self.program
+                    .free_names
+                    .push((ident.name.to_string(), self.span));
                 self.emit(Op::GetGlobal { dst, name });
             }
         }
@@ -336,6 +339,9 @@ impl<'a> Compiler<'a> {
             Target::Global => {
                 let mark = self.mark();
                 let dst = self.temp();
+                self.program
+                    .free_names
+                    .push((ident.name.to_string(), self.span));
                 self.emit(Op::GetGlobal { dst, name });
                 self.fault(Fault::ConstAssign(name));
                 self.release(mark);

@@ -145,7 +145,9 @@ impl Vm {
     pub(super) fn add_fast(&mut self, id: ObjId, at: usize, value: Value) -> bool {
         let cache = self.caches[at];
         let obj = self.heap.obj_mut(id);
-        if obj.shape.0 != cache.shape || cache.holder == OWN {
+        // A prototype that changes its layout must be noticed by those who remember what they found behind it.
+        let is_proto = obj.flags & crate::object::IS_PROTO != 0;
+        if obj.shape.0 != cache.shape || cache.holder == OWN || is_proto {
             return false;
         }
         obj.shape = ShapeId(cache.holder);

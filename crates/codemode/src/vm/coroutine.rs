@@ -204,15 +204,16 @@ impl Vm {
             return Err(self.range_error("Maximum call stack size exceeded."));
         }
         let base = self.top;
+        let regs = self.coroutine(id).map_or(0, |co| co.regs.len());
+        self.ensure_stack(base + regs)?;
         let Kind::Coroutine(co) = self.heap.kind_mut(id) else {
             return Ok(Value::Undefined);
         };
         let started = co.state != CoState::Start;
         co.state = CoState::Running;
-        let co = co.clone();
-        self.ensure_stack(base + co.regs.len())?;
-        self.stack[base..base + co.regs.len()].copy_from_slice(&co.regs);
-        self.frames.push(Frame {
+        let regs = std::mem::take(&mut co.regs);
+        let (dst, at_yield) = (co.dst as usize, co.at_yield);
+        let frame = Frame {
             func: co.func,
             pc: co.pc,
             base: base as u32,
@@ -223,13 +224,18 @@ impl Vm {
             new_target: Value::Undefined,
             args: co.args,
             coroutine: Some(id),
-        });
-        self.top = base + co.regs.len();
-        let at = base + co.dst as usize;
+        };
+        self.stack[base..base + regs.len()].copy_from_slice(&regs);
+        self.top = base + regs.len();
+        self.frames.push(frame);
+        if let Some(co) = self.coroutine_mut(id) {
+            co.regs = regs;
+        }
+        let at = base + dst;
         if started {
             self.stack[at] = value;
         }
-        let result = if started && co.at_yield {
+        let result = if started && at_yield {
             self.stack[at + 1] = Value::Num(match how {
                 Resume::Next => 0.0,
                 Resume::Throw => 1.0,

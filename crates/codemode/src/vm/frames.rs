@@ -36,14 +36,12 @@ impl Vm {
         let func = &self.program.funcs[frame.func as usize];
         let (is_async, is_generator) = (func.is_async, func.is_generator);
         let mut value = value;
+        if !is_async && !is_generator && !frame.is_construct {
+            return self.leave_plainly(value, frame.dst, stop);
+        }
         if frame.is_construct && !value.is_object() {
             let this = frame.this;
-            if matches!(
-                func.kind,
-                FuncKind::ClassConstructor | FuncKind::DerivedConstructor
-            ) && func.kind == FuncKind::DerivedConstructor
-                && !value.is_undefined()
-            {
+            if func.kind == FuncKind::DerivedConstructor && !value.is_undefined() {
                 return Left::Error(
                     self.type_error("Derived constructors may only return object or undefined."),
                 );
@@ -66,6 +64,20 @@ impl Vm {
             };
         }
         self.deliver(&frame, value, stop)
+    }
+
+    /// The end of an ordinary call.
+    fn leave_plainly(&mut self, value: Value, dst: u16, stop: usize) -> Left {
+        let left = self.frames.len() - 1;
+        self.frames.truncate(left);
+        if left <= stop {
+            return Left::Done(value);
+        }
+        let caller = &self.frames[left - 1];
+        let base = caller.base as usize;
+        self.top = base + self.program.funcs[caller.func as usize].regs as usize;
+        self.stack[base + dst as usize] = value;
+        Left::Caller
     }
 
     /// Hands a value to whoever waits for the frame that ended.

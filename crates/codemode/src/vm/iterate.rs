@@ -178,12 +178,12 @@ impl Vm {
         self.stack[at + 2] = Value::Bool(true);
         if let (Value::Obj(id), Value::Lazy(number)) = (iterator, next) {
             let native = Some(number);
-            if native == self.realm.internal.get("next").copied() {
+            if native == self.next_native {
                 let value = self.builtin_step(id)?;
                 self.stack[at + 2] = Value::Bool(value.is_none());
                 return Ok(value.unwrap_or(Value::Undefined));
             }
-            if native == self.realm.internal.get("generator next").copied()
+            if native == self.generator_next
                 && matches!(self.heap.kind(id), Kind::Coroutine(co) if co.kind == CoKind::Generator)
             {
                 let (value, done) = self.generator_step(id, Resume::Next, Value::Undefined)?;

@@ -5,6 +5,7 @@ use crate::atoms::SYM_HAS_INSTANCE;
 use crate::number::{self, to_int32};
 use crate::object::Kind;
 use crate::realm::name;
+use crate::text::{Text, Units};
 use crate::value::{Res, StrId, Value};
 use num_bigint::{BigInt, Sign};
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -68,6 +69,37 @@ impl Vm {
             return Err(self.range_error("Invalid string length"));
         }
         Ok(self.heap.concat(left, right))
+    }
+
+    /// `text + number`, in one step when the result is short.
+    pub(crate) fn concat_number(&mut self, left: StrId, n: f64) -> Res<StrId> {
+        let int = n as u32;
+        if f64::from(int) == n && !(int == 0 && n.is_sign_negative()) {
+            let mut buffer = [0u8; 32];
+            let mut at = buffer.len();
+            let mut rest = int;
+            loop {
+                at -= 1;
+                buffer[at] = b'0' + (rest % 10) as u8;
+                rest /= 10;
+                if rest == 0 {
+                    break;
+                }
+            }
+            if let Units::Narrow(bytes) = self.heap.flat(left)
+                && !bytes.is_empty()
+                && bytes.len() <= at
+            {
+                let start = at - bytes.len();
+                buffer[start..at].copy_from_slice(bytes);
+                let text = Text::Narrow(buffer[start..].into());
+                return Ok(self.heap.text(text));
+            }
+            let right = self.heap.text(Text::Narrow(buffer[at..].into()));
+            return self.concat(left, right);
+        }
+        let right = self.number_str(n);
+        self.concat(left, right)
     }
 
     pub(crate) fn arith(&mut self, op: Arith, a: Value, b: Value) -> Res<Value> {

@@ -228,6 +228,9 @@ impl Vm {
                     reg!(dst) = match (x, y) {
                         (Value::Num(x), Value::Num(y)) => Value::Num(x + y),
                         (Value::Str(x), Value::Str(y)) => Value::Str(attempt!(self.concat(x, y))),
+                        (Value::Str(x), Value::Num(n)) => {
+                            Value::Str(attempt!(self.concat_number(x, n)))
+                        }
                         _ => attempt!(self.add(x, y)),
                     };
                 }

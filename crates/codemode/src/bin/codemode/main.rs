@@ -11,7 +11,7 @@ use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: codemode run FILE [--tools tools.json] [--limits limits.json] [--json]
-       codemode check FILE
+       codemode check FILE [--tools tools.json]
        codemode catalog --tools tools.json [--compact]
        codemode lines";
 
@@ -107,15 +107,22 @@ async fn run(args: &[String]) -> Result<bool, String> {
 
 fn check(args: &[String]) -> Result<bool, String> {
     let source = read(file_argument(args)?)?;
-    match compile(&source) {
-        Ok(_) => Ok(true),
-        Err(problems) => {
-            for problem in problems {
-                println!("{:?}: {}", problem.kind, problem.message);
-            }
-            Ok(false)
+    let tools = option(args, "--tools")
+        .map(read_json)
+        .transpose()?
+        .unwrap_or(Value::Null);
+    let (set, _) = parse_tools(&tools)?;
+    let problems = match compile(&source) {
+        Ok(compiled) => compiled.check(&set),
+        Err(problems) => problems,
+    };
+    for problem in &problems {
+        println!("{:?}: {}", problem.kind, problem.message);
+        for suggestion in &problem.suggestions {
+            println!("  {suggestion}");
         }
     }
+    Ok(problems.is_empty())
 }
 
 fn catalog(args: &[String]) -> Result<bool, String> {
