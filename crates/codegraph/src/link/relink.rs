@@ -4,7 +4,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{LinkFile, Linker, Links};
-use crate::graph::{Edge, EdgeType, Graph, ImportRecord, NodeIndex, NodeType};
+use crate::graph::{Edge, EdgeType, Graph, ImportRecord, Node, NodeIndex, NodeType};
+use crate::interner::Interner;
 use crate::link::exports::ExportTables;
 
 /// Marks a node that is gone.
@@ -40,14 +41,15 @@ pub(crate) fn relink_all(
         edges: Vec::new(),
     };
     linker.links.symbol_nodes.reserve(linker.links.tables.len());
-    linker.add_nodes(root, &mut names);
+    let mut renumbered = vec![GONE; old.nodes.len()];
+    add_nodes_again(&mut linker, &old, &mut renumbered, &mut names);
     let Linker {
         links,
         nodes,
         mut edges,
         ..
     } = linker;
-    let renumbered = renumber(&old, before, &nodes, &links);
+    renumber_symbols(&old, before, &nodes, &links, &mut renumbered);
     let mut old_records = std::mem::take(&mut old.imports).into_iter().peekable();
     let mut old_files = old.edges_of(EdgeType::Imports).iter().peekable();
     let mut old_symbols = old.edges_of(EdgeType::ImportsSymbol).iter().peekable();
@@ -135,35 +137,51 @@ fn sees_any(links: &Links, file: &LinkFile<'_>, reached: &[bool]) -> bool {
     })
 }
 
-/// The new index of every old node. Directories and files are the same; symbols are found by name.
-fn renumber(
+/// Adds the directories and files of the old graph, which are those of the new one, with the new symbols behind each
+/// file.
+fn add_nodes_again(
+    linker: &mut Linker<'_>,
+    old: &Graph,
+    renumbered: &mut [NodeIndex],
+    names: &mut Interner,
+) {
+    let mut file = 0;
+    for (index, node) in old
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.node_type != NodeType::Symbol)
+    {
+        let parent = node.parent.map(|parent| renumbered[parent as usize]);
+        let added = linker.push_node(node.node_type, parent, node.name, node.kind);
+        renumbered[index] = added;
+        if node.node_type == NodeType::File {
+            linker.links.file_nodes.push(added);
+            linker.add_symbols(file, added, names);
+            file += 1;
+        }
+        if let Some(parent) = parent {
+            linker.push_edge(EdgeType::Contains, parent, added);
+        }
+    }
+}
+
+/// Finds the old symbols among the new ones, by name within their file.
+fn renumber_symbols(
     old: &Graph,
     before: &Links,
-    nodes: &[crate::graph::Node],
+    nodes: &[Node],
     links: &Links,
-) -> Vec<NodeIndex> {
-    let mut renumbered = vec![GONE; old.nodes.len()];
-    let directories = |nodes: &[crate::graph::Node]| -> Vec<NodeIndex> {
-        (0..)
-            .zip(nodes)
-            .filter(|(_, node)| node.node_type == NodeType::Dir)
-            .map(|(index, _)| index)
-            .collect()
-    };
-    for (from, to) in directories(&old.nodes).into_iter().zip(directories(nodes)) {
-        renumbered[from as usize] = to;
-    }
+    renumbered: &mut [NodeIndex],
+) {
     for (file, (from, to)) in (0..).zip(before.file_nodes.iter().zip(&links.file_nodes)) {
-        renumbered[*from as usize] = *to;
         let symbols = (*from as usize + 1..old.nodes.len())
             .take_while(|index| old.nodes[*index].parent == Some(*from));
         for (offset, symbol) in (1..).zip(symbols) {
             let name = old.nodes[symbol].name;
             // Nearly always the symbol is where it was behind its file.
-            let same = (*to + offset) as usize;
-            let is_same = nodes
-                .get(same)
-                .is_some_and(|node| node.parent == Some(*to) && node.name == name);
+            let same = nodes.get((*to + offset) as usize);
+            let is_same = same.is_some_and(|node| node.parent == Some(*to) && node.name == name);
             renumbered[symbol] = if is_same {
                 *to + offset
             } else {
@@ -175,5 +193,4 @@ fn renumber(
             };
         }
     }
-    renumbered
 }
