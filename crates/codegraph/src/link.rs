@@ -1,6 +1,7 @@
 //! From the facts and resolutions of all files to one graph.
 
 mod exports;
+mod relink;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -11,6 +12,7 @@ use crate::language::{extension, file_name, parent};
 use crate::resolve::{FileResolution, ResolvedImport};
 
 use exports::ExportTables;
+pub(crate) use relink::relink_all;
 
 /// A file's facts with all names interned, as linking wants them.
 #[derive(Clone, Debug, Default)]
@@ -110,6 +112,7 @@ pub(crate) struct LinkFile<'f> {
 }
 
 /// The words that linking compares names with.
+#[derive(Clone, Copy)]
 struct Words {
     star: u32,
     default: u32,

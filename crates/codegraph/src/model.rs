@@ -13,7 +13,7 @@ use crate::facts::{self, FileFacts, Problem};
 use crate::filter;
 use crate::graph::Graph;
 use crate::language::Language;
-use crate::link::{LinkFacts, LinkFile, Links, link};
+use crate::link::{LinkFacts, LinkFile, Links, link, relink_all};
 use crate::resolve::{FileResolution, Resolver};
 use crate::world::{World, ancestors, is_config, probe_key};
 
@@ -195,13 +195,25 @@ impl Model {
                     self.links.relink(&mut self.graph, &file.as_link_file(path));
                 }
             } else {
-                let names = std::mem::take(&mut self.graph.names);
                 let files: Vec<LinkFile<'_>> = self
                     .files
                     .iter()
                     .map(|(path, file)| file.as_link_file(path))
                     .collect();
-                (self.graph, self.links) = link(&self.root, names, &files);
+                (self.graph, self.links) =
+                    if has_reached_others || dirty.values().any(Option::is_none) {
+                        link(&self.root, std::mem::take(&mut self.graph.names), &files)
+                    } else {
+                        let changed: Vec<u32> =
+                            dirty.values().flatten().map(|file| file.world_id).collect();
+                        relink_all(
+                            &self.root,
+                            std::mem::take(&mut self.graph),
+                            &self.links,
+                            &files,
+                            &changed,
+                        )
+                    };
             }
         }
         &self.graph

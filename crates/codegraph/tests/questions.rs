@@ -195,6 +195,22 @@ fn cycles_come_with_the_smallest_cut_and_types_make_none() {
     assert!(ask(&ring, "cycles all").starts_with("2 import cycles:"));
 }
 
+#[cfg(feature = "rust")]
+#[test]
+fn declaring_a_module_makes_no_cycle_and_using_it_does() {
+    let model = model(&[
+        ("Cargo.toml", "[package]\nname = \"x\""),
+        ("src/lib.rs", "mod a; mod b;\npub use b::g;"),
+        ("src/a.rs", "use super::b;\npub fn f() {}"),
+        ("src/b.rs", "use crate::f;\npub fn g() {}"),
+    ]);
+    let answer = ask(&model, "cycles");
+    assert!(
+        answer.starts_with("1 import cycles:\n2 files: src/b.rs, src/lib.rs\n"),
+        "{answer}"
+    );
+}
+
 #[test]
 fn layers_list_every_import_that_breaks_a_rule() {
     let model = model(&[

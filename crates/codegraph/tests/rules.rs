@@ -129,6 +129,9 @@ fn every_rule_gives_exactly_the_sets_that_its_case_states() {
         .collect();
     paths.sort();
     for path in paths {
+        if path.ends_with("rust.txt") && !cfg!(feature = "rust") {
+            continue;
+        }
         let text = std::fs::read_to_string(&path).unwrap();
         for part in text.split("//# ").skip(1) {
             let (title, body) = part.split_once('\n').unwrap();

@@ -1,6 +1,6 @@
 //! What every file exports once re-exports are followed: `export *` by fixpoint, names to where they are defined.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{LinkFile, LinkOrigin, Words};
 use crate::facts::SymbolKind;
@@ -12,7 +12,7 @@ use crate::resolve::ResolvedImport;
 const CHAIN_LIMIT: usize = 64;
 
 /// A name of a file.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Entry {
     Declared(SymbolKind),
     /// Another file's name; `None` for the file as a whole.
@@ -67,6 +67,32 @@ impl ExportTables {
             })
             .collect();
         tables
+    }
+
+    /// The files whose names differ between two tables.
+    pub(super) fn changed_files(old: &Self, new: &Self) -> FxHashSet<u32> {
+        let differs = |here: &Self, there: &Self| -> Vec<u32> {
+            let entries = here
+                .entries
+                .iter()
+                .filter(|(key, entry)| there.entries.get(key) != Some(*entry));
+            entries.map(|(key, _)| key.0).collect()
+        };
+        let exported = (0..)
+            .zip(old.exported.iter().zip(&new.exported))
+            .filter(|(_, (old, new))| old != new);
+        let mut changed: FxHashSet<u32> = exported.map(|(file, _)| file).collect();
+        changed.extend(differs(old, new));
+        changed.extend(differs(new, old));
+        changed
+    }
+
+    /// Which file has names that come from which other.
+    pub(super) fn passed_on(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.entries.iter().filter_map(|(key, entry)| match entry {
+            Entry::From(origin, _) => Some((key.0, *origin)),
+            _ => None,
+        })
     }
 
     /// How many names there are.
