@@ -1,19 +1,20 @@
 //! The window: rail, side panel, tiles, status bar, overlays, and the commands that move them.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use egui::{Align, CentralPanel, Frame, Layout, Margin, Panel, RichText, Ui};
+use egui::{Align, CentralPanel, Frame, Layout, Margin, Panel, Ui};
 use host::{Events, Host, HostHandle, Intent, SendMessage};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::thread_panel::{ThreadPanel, ThreadPanelAction};
 use crate::chat::view::{ChatAction, ChatContext, ChatView};
 use crate::settings::{SettingsContext, SettingsView};
-use crate::theme::{ThemeName, Tokens, fonts::Families};
+use crate::theme::{ThemeName, Tokens};
 use crate::widgets::icons::{self, icon_button};
 
+mod banner;
 pub mod command;
+mod dialogs;
 pub mod keymap;
 pub mod model;
 pub mod notices;
@@ -22,9 +23,11 @@ pub mod picker;
 mod run;
 mod start;
 pub mod status_bar;
+mod tiles;
 pub mod window_state;
 
 use command::Command;
+use dialogs::{FileDialog, Renaming};
 use keymap::Keymap;
 use model::{Change, Model};
 use notices::Notices;
@@ -32,6 +35,7 @@ use performance::Performance;
 use picker::{Picker, PickerOutcome};
 pub use start::{StartOptions, run};
 use status_bar::{StatusBar, StatusBarAction};
+use tiles::{default_tiles, has_thread};
 use window_state::WindowState;
 
 /// What a first run says to the demo table.
@@ -86,25 +90,6 @@ pub struct Shell {
     clipboard: Option<String>,
     /// Whether a first run has yet to be greeted by the demo table.
     greets: bool,
-}
-
-/// The dialog that names a thread.
-struct Renaming {
-    thread: transcript::ThreadId,
-    title: String,
-    is_new: bool,
-}
-
-/// A file dialog of the system, open on a thread of its own.
-struct FileDialog {
-    purpose: DialogPurpose,
-    answer: std::sync::mpsc::Receiver<Option<PathBuf>>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum DialogPurpose {
-    OpenFolder,
-    Attach,
 }
 
 impl Shell {
@@ -329,36 +314,6 @@ impl Shell {
         self.overlays_ui(&ctx);
     }
 
-    /// At most one banner: the notice about providers' terms, or a folder's wish for trust.
-    fn banner_ui(&mut self, ui: &mut Ui) {
-        let tokens = Arc::clone(&self.tokens);
-        let frame = Frame::new()
-            .fill(tokens.surface.raised)
-            .inner_margin(Margin::symmetric(16, 8));
-        if self.model.shows_terms_notice {
-            let accepted = Panel::top("terms notice")
-                .frame(frame)
-                .show(ui, |ui| terms_ui(ui, &tokens))
-                .inner;
-            if accepted {
-                self.send(Intent::DismissTermsNotice);
-            }
-        } else if let Some(folder) = self
-            .model
-            .folder
-            .clone()
-            .filter(|_| self.model.folder_asks_trust)
-        {
-            let trusted = Panel::top("trust")
-                .frame(frame)
-                .show(ui, |ui| trust_ui(ui, &folder))
-                .inner;
-            if trusted {
-                self.send(Intent::TrustFolder(folder));
-            }
-        }
-    }
-
     fn rail_ui(&mut self, ui: &mut Ui) {
         let tokens = Arc::clone(&self.tokens);
         ui.vertical_centered(|ui| {
@@ -430,20 +385,6 @@ impl Shell {
         }
     }
 
-    fn tiles_ui(&mut self, ui: &mut Ui) {
-        let mut tiles = std::mem::replace(
-            &mut self.tiles,
-            egui_tiles::Tree::empty(egui::Id::unique("tiles")),
-        );
-        let mut behavior = TileBehavior { shell: self };
-        tiles.ui(&mut behavior, ui);
-        self.tiles = tiles;
-        // They may change the tiles, so they wait until those are back.
-        for action in std::mem::take(&mut self.chat_actions) {
-            self.chat_action(ui.ctx(), action);
-        }
-    }
-
     fn pane_ui(&mut self, ui: &mut Ui, pane: Pane) {
         match pane {
             Pane::Thread => {
@@ -497,110 +438,6 @@ impl Shell {
         self.chat.inspection_ui(ctx, &tokens);
         for id in self.notices.notices_ui(ctx, &tokens, &self.model.notices) {
             self.send(Intent::DismissNotice(id));
-        }
-    }
-
-    fn begin_rename(&mut self, thread: transcript::ThreadId) {
-        let listed = self.model.threads.iter().find(|t| t.id == thread);
-        let title = listed.map(|t| t.title.clone()).unwrap_or_default();
-        self.renaming = Some(Renaming {
-            thread,
-            title,
-            is_new: true,
-        });
-    }
-
-    fn rename_ui(&mut self, ctx: &egui::Context) {
-        let Some(renaming) = &mut self.renaming else {
-            return;
-        };
-        let mut done = false;
-        let mut save = false;
-        let modal = egui::Modal::new(egui::Id::unique("rename")).show(ctx, |ui| {
-            ui.set_width(360.0);
-            ui.heading("Rename the thread");
-            let field = ui
-                .add(egui::TextEdit::singleline(&mut renaming.title).desired_width(f32::INFINITY));
-            field.widget_info(|| {
-                egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Thread title")
-            });
-            if std::mem::take(&mut renaming.is_new) {
-                field.request_focus();
-            }
-            save = field.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
-            ui.horizontal(|ui| {
-                save |= ui.button("Rename").clicked();
-                done |= ui.button("Cancel").clicked();
-            });
-        });
-        done |= modal.should_close();
-        if save {
-            let (thread, title) = (renaming.thread.clone(), renaming.title.clone());
-            self.renaming = None;
-            self.send(Intent::Rename(thread, title));
-        } else if done {
-            self.renaming = None;
-        }
-    }
-
-    /// Asks the system for a file or folder; the answer arrives later.
-    fn open_dialog(&mut self, ctx: &egui::Context, purpose: DialogPurpose) {
-        let (answer, asked) = std::sync::mpsc::channel();
-        let folder = self.model.folder.clone();
-        let ctx = ctx.clone();
-        std::thread::spawn(move || {
-            let mut dialog = rfd::FileDialog::new();
-            if let Some(folder) = folder {
-                dialog = dialog.set_directory(folder);
-            }
-            let chosen = match purpose {
-                DialogPurpose::OpenFolder => dialog.set_title("Open folder").pick_folder(),
-                DialogPurpose::Attach => dialog.set_title("Attach a file").pick_file(),
-            };
-            // The window may be gone by now.
-            let _gone = answer.send(chosen);
-            ctx.request_repaint();
-        });
-        self.folder_dialog = Some(FileDialog {
-            purpose,
-            answer: asked,
-        });
-    }
-
-    fn take_dialog_answer(&mut self) {
-        let Some(dialog) = &self.folder_dialog else {
-            return;
-        };
-        let purpose = dialog.purpose;
-        match dialog.answer.try_recv() {
-            Err(std::sync::mpsc::TryRecvError::Empty) => return,
-            Ok(Some(path)) if purpose == DialogPurpose::OpenFolder => {
-                self.send(Intent::OpenFolder(Some(path)));
-            }
-            Ok(Some(path)) => self.attach(path),
-            Ok(None) | Err(std::sync::mpsc::TryRecvError::Disconnected) => {}
-        }
-        self.folder_dialog = None;
-    }
-
-    fn attach(&mut self, path: PathBuf) {
-        if let Some(thread) = self.model.thread_id().cloned() {
-            self.send(Intent::Attach {
-                thread,
-                path,
-                range: None,
-            });
-        }
-    }
-
-    fn take_dropped_files(&mut self, ctx: &egui::Context) {
-        let dropped = ctx.input(|i| i.raw.dropped_files.clone());
-        for path in dropped.iter().map(|file| file.path().to_owned()) {
-            if path.is_dir() {
-                self.send(Intent::OpenFolder(Some(path)));
-            } else {
-                self.attach(path);
-            }
         }
     }
 
@@ -713,116 +550,10 @@ impl Shell {
             ctx.send_viewport_cmd(egui::ViewportCommand::Title(title));
         }
     }
-
-    fn show_pane(&mut self, pane: Pane) {
-        let found = self.tiles.tiles.find_pane(&pane);
-        if found.is_none() {
-            let id = self.tiles.tiles.insert_pane(pane);
-            let children = self.tiles.root().into_iter().chain([id]).collect();
-            self.tiles.root = Some(self.tiles.tiles.insert_tab_tile(children));
-        }
-        self.tiles
-            .make_active(|_, tile| matches!(tile, egui_tiles::Tile::Pane(p) if *p == pane));
-    }
-}
-
-/// The tiles of a first run: the thread alone.
-fn default_tiles() -> egui_tiles::Tree<Pane> {
-    egui_tiles::Tree::new_tabs(egui::Id::unique("tiles"), vec![Pane::Thread])
-}
-
-fn has_thread(tiles: &egui_tiles::Tree<Pane>) -> bool {
-    tiles.root().is_some() && tiles.tiles.find_pane(&Pane::Thread).is_some()
 }
 
 fn bar_frame(tokens: &Tokens) -> Frame {
     Frame::new()
         .fill(tokens.surface.base)
         .inner_margin(Margin::symmetric(8, 0))
-}
-
-/// Draws the notice about providers' terms; returns whether it was dismissed.
-fn terms_ui(ui: &mut Ui, tokens: &Tokens) -> bool {
-    ui.horizontal(|ui| {
-        ui.label(icons::icon_text(icons::WARNING, tokens).color(tokens.state.warn));
-        let mut dismissed = false;
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            dismissed = ui.button("I understand").clicked();
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                ui.add(egui::Label::new(TERMS_NOTICE).wrap());
-            });
-        });
-        dismissed
-    })
-    .inner
-}
-
-const TERMS_NOTICE: &str = "Using subscription accounts outside the providers' official clients may violate their \
-    terms of service and can lead to rate limits or a suspended account. You decide.";
-
-/// Draws a folder's wish for trust; returns whether it was granted.
-fn trust_ui(ui: &mut Ui, folder: &std::path::Path) -> bool {
-    ui.horizontal(|ui| {
-        let mut trusted = false;
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            trusted = ui.button("Trust this folder").clicked();
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                let text = format!(
-                    "{} brings settings of its own. They have no effect until you trust it.",
-                    folder.display()
-                );
-                ui.add(egui::Label::new(RichText::new(text)).wrap());
-            });
-        });
-        trusted
-    })
-    .inner
-}
-
-/// What the tiles need to know of the window.
-struct TileBehavior<'a> {
-    shell: &'a mut Shell,
-}
-
-impl egui_tiles::Behavior<Pane> for TileBehavior<'_> {
-    fn pane_ui(
-        &mut self,
-        ui: &mut Ui,
-        _tile: egui_tiles::TileId,
-        pane: &mut Pane,
-    ) -> egui_tiles::UiResponse {
-        self.shell.pane_ui(ui, *pane);
-        egui_tiles::UiResponse::None
-    }
-
-    fn tab_title_for_pane(&mut self, pane: &Pane) -> egui::WidgetText {
-        let title = match pane {
-            Pane::Thread => "Thread",
-            Pane::Settings => "Settings",
-        };
-        RichText::new(title)
-            .family(Families::default().medium)
-            .into()
-    }
-
-    fn is_tab_closable(&self, tiles: &egui_tiles::Tiles<Pane>, tile: egui_tiles::TileId) -> bool {
-        !matches!(tiles.get(tile), Some(egui_tiles::Tile::Pane(Pane::Thread)))
-    }
-
-    fn simplification_options(&self) -> egui_tiles::SimplificationOptions {
-        egui_tiles::SimplificationOptions {
-            // A single pane needs no tab bar.
-            prune_single_child_tabs: true,
-            all_panes_must_have_tabs: false,
-            ..egui_tiles::SimplificationOptions::default()
-        }
-    }
-
-    fn tab_bar_color(&self, _visuals: &egui::Visuals) -> egui::Color32 {
-        self.shell.tokens.surface.raised
-    }
-
-    fn gap_width(&self, _style: &egui::Style) -> f32 {
-        1.0
-    }
 }

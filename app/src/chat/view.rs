@@ -1,24 +1,30 @@
 //! The view of the open thread: header, messages, what waits, composer.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use conversation::{PromptMessage, PromptRole, QueuedKind, SendMode};
-use egui::{Align, Frame, Id, Layout, Margin, Panel, RichText, ScrollArea, Ui};
-use host::{Channel, Intent, QueueState, SendMessage};
+use conversation::SendMode;
+use egui::{Frame, Margin, Panel, RichText, Ui};
+use host::{Channel, Intent, SendMessage};
 use transcript::{MessageId, SeatId, Status, ThreadId};
 
+mod inspection;
+mod notes;
+mod search;
+
+use inspection::Inspection;
+use notes::Note;
+use search::Searching;
+
 use super::composer::{Composer, ComposerAction, ComposerContext, Mode};
-use super::find::{Find, FindAction, FindHit};
+use super::find::Find;
 use super::header::{HeaderAction, header_ui};
 use super::message_view::{message_status, message_view, speaker_view};
 use crate::shell::command::Command;
 use crate::shell::keymap::Keymap;
 use crate::shell::model::{Change, Model};
-use crate::theme::{Tokens, fonts::Families};
-use crate::widgets::icons::{self, icon_button};
-use crate::widgets::thread_doc::{Query, ThreadAction, ThreadDoc};
+use crate::theme::Tokens;
+use crate::widgets::thread_doc::{ThreadAction, ThreadDoc};
 use crate::widgets::virtual_list::SCROLLBAR_WIDTH;
 
 /// How long the composer rests before the size of its prompt is asked for.
@@ -47,25 +53,6 @@ pub enum ChatAction {
     Copy(String),
     /// Open a link in the browser.
     OpenUrl(String),
-}
-
-/// A line above the composer: something to know, and perhaps something to do.
-struct Note {
-    text: String,
-    restore: Option<ThreadId>,
-}
-
-/// The prompt of a reply, as lines.
-struct Inspection {
-    lines: Vec<(String, bool)>,
-}
-
-/// A search on its way.
-struct Searching {
-    needle: String,
-    /// Whether the first hit is to be shown: the words changed, not only the messages.
-    is_new: bool,
-    answer: Receiver<Vec<FindHit>>,
 }
 
 /// The state of the view.
@@ -236,21 +223,6 @@ impl ChatView {
             Mode::Chat => Mode::Bonfire,
             Mode::Bonfire => Mode::Chat,
         };
-    }
-
-    /// Goes to another hit of the search.
-    pub fn step_find(&mut self, forward: bool) {
-        self.find.is_open = true;
-        self.find.step(forward);
-        self.show_hit();
-    }
-
-    fn show_hit(&mut self) {
-        if let (Some(hit), Some(doc)) = (self.find.current_hit(), &mut self.doc) {
-            let message = hit.message.as_str().into();
-            doc.jump_to_byte(&message, hit.range.start);
-            doc.select(&message, hit.range.clone());
-        }
     }
 
     /// Puts the person's last message into the composer; sending it goes on in a fork.
@@ -480,173 +452,6 @@ impl ChatView {
         }
     }
 
-    fn find_bar_ui(&mut self, ui: &mut Ui, tokens: &Tokens, model: &Model) {
-        self.take_hits();
-        if !self.find.is_open {
-            return;
-        }
-        let action = Panel::top("find bar")
-            .frame(Frame::NONE)
-            .show(ui, |ui| self.find.find_ui(ui, tokens))
-            .inner;
-        match action {
-            Some(FindAction::Changed) => self.begin_search(ui.ctx(), model, true),
-            None if std::mem::take(&mut self.searches_again) => {
-                self.begin_search(ui.ctx(), model, false);
-            }
-            Some(FindAction::Next) => self.step_find(true),
-            Some(FindAction::Previous) => self.step_find(false),
-            Some(FindAction::Close) => {
-                self.find.is_open = false;
-                if let Some(doc) = &mut self.doc {
-                    doc.mark_matches(None);
-                }
-                self.composer.focus();
-            }
-            None => {}
-        }
-    }
-
-    /// Searches on a thread of its own: a long conversation must not stop the frame.
-    fn begin_search(&mut self, ctx: &egui::Context, model: &Model, is_new: bool) {
-        if let Some(doc) = &mut self.doc {
-            doc.mark_matches(Query::new(&self.find.needle));
-        }
-        let needle = self.find.needle.clone();
-        let messages = model
-            .thread
-            .as_ref()
-            .map(|t| t.messages.clone())
-            .unwrap_or_default();
-        let (answer, asked) = channel();
-        let (ctx, wanted) = (ctx.clone(), needle.clone());
-        std::thread::spawn(move || {
-            let hits = messages
-                .iter()
-                .flat_map(|message| {
-                    transcript::find_in_text(message.content(), &wanted)
-                        .into_iter()
-                        .map(|range| FindHit {
-                            message: message.id().clone(),
-                            range,
-                        })
-                })
-                .collect();
-            // A newer search may have taken this one's place.
-            let _superseded = answer.send(hits);
-            ctx.request_repaint();
-        });
-        self.searching = Some(Searching {
-            needle,
-            is_new,
-            answer: asked,
-        });
-    }
-
-    fn take_hits(&mut self) {
-        let Some(searching) = &self.searching else {
-            return;
-        };
-        let Ok(hits) = searching.answer.try_recv() else {
-            return;
-        };
-        if searching.needle == self.find.needle {
-            let is_new = searching.is_new;
-            self.find.set_hits(hits);
-            if is_new {
-                self.show_hit();
-            }
-        }
-        self.searching = None;
-    }
-
-    fn notes_ui(
-        &mut self,
-        ui: &mut Ui,
-        tokens: &Tokens,
-        model: &Model,
-        actions: &mut Vec<ChatAction>,
-    ) {
-        let mut closed = None;
-        for (index, note) in self.notes.iter().enumerate() {
-            let wanted = note_ui(ui, tokens, note);
-            if wanted == NoteOutcome::Restore
-                && let Some(thread) = &note.restore
-            {
-                actions.push(intent(Intent::RestoreThread(thread.clone())));
-            }
-            if wanted != NoteOutcome::Stays {
-                closed = Some(index);
-            }
-        }
-        if let Some(index) = closed {
-            self.notes.remove(index);
-        }
-        if self.editing.is_some() {
-            ui.horizontal(|ui| {
-                ui.label(icons::icon_text(icons::GIT_FORK, tokens).color(tokens.text.secondary));
-                ui.label(secondary(tokens, "You are editing an earlier message. Sending it goes on in a new thread; this one stays."));
-                let escaped = ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
-                if icon_button(ui, tokens, icons::X, "Stop editing", None).clicked() || escaped {
-                    self.editing = None;
-                    self.composer.set_text(String::new());
-                    self.composer.attachments.clear();
-                }
-            });
-        }
-        for view in model.seats.iter() {
-            if let Some(secs) = model.wait_secs(&view.seat.id) {
-                let text = format!("{} asks to wait {secs} s.", view.seat.display_name);
-                ui.label(secondary(tokens, &text));
-                ui.ctx().request_repaint_after(Duration::from_millis(500));
-            }
-        }
-        let dropped = model
-            .thread
-            .as_ref()
-            .map_or(0, |thread| thread.dropped.len());
-        if dropped > 0 {
-            let text = format!(
-                "The oldest {dropped} messages no longer fit into the prompt and were left out."
-            );
-            ui.label(secondary(tokens, &text));
-        }
-    }
-
-    fn queue_ui(
-        &mut self,
-        ui: &mut Ui,
-        tokens: &Tokens,
-        model: &Model,
-        actions: &mut Vec<ChatAction>,
-    ) {
-        let QueueState { waiting, is_paused } = model.queue();
-        let Some(thread) = model.thread_id() else {
-            return;
-        };
-        for queued in &waiting {
-            ui.horizontal(|ui| {
-                let text = match &queued.kind {
-                    QueuedKind::Send { text, .. } => {
-                        format!("Waits: {}", transcript::title_from(text))
-                    }
-                    QueuedKind::Retry => "Waits: another try".to_owned(),
-                };
-                ui.label(icons::icon_text(icons::HOURGLASS, tokens).color(tokens.text.secondary));
-                ui.label(secondary(tokens, &text));
-                if icon_button(ui, tokens, icons::X, "Take it out of the queue", None).clicked() {
-                    actions.push(intent(Intent::Unqueue(
-                        thread.clone(),
-                        queued.message_id.clone(),
-                    )));
-                }
-            });
-        }
-        if is_paused && !waiting.is_empty() && ui.button("Go on with what waits").clicked() {
-            actions.push(intent(Intent::ResumeQueue(thread.clone())));
-        }
-    }
-
     fn composer_ui(
         &mut self,
         ui: &mut Ui,
@@ -739,72 +544,6 @@ impl ChatView {
             ctx.request_repaint_after(at.saturating_duration_since(now));
         }
     }
-
-    /// Draws "what the model saw" over everything, when it is open.
-    pub fn inspection_ui(&mut self, ctx: &egui::Context, tokens: &Tokens) {
-        let Some(inspection) = &self.inspection else {
-            return;
-        };
-        let mut is_closed = false;
-        let modal = egui::Modal::new(Id::unique("inspection")).show(ctx, |ui| {
-            let size = ctx.content_rect().size() * 0.8;
-            ui.set_width(size.x.min(900.0));
-            ui.horizontal(|ui| {
-                ui.heading("What the model saw");
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    is_closed = icon_button(ui, tokens, icons::X, "Close", None).clicked();
-                });
-            });
-            let families = Families::default();
-            let row_height = tokens.metrics.typ.code * tokens.metrics.typ.code_line_height;
-            ScrollArea::both()
-                .max_height(size.y)
-                .auto_shrink(false)
-                .show_rows(ui, row_height, inspection.lines.len(), |ui, rows| {
-                    for (line, is_head) in &inspection.lines[rows] {
-                        let text = RichText::new(line).size(tokens.metrics.typ.code);
-                        let text = if *is_head {
-                            text.family(families.semibold.clone()).color(tokens.accent)
-                        } else {
-                            text.family(families.mono.clone())
-                        };
-                        ui.add(egui::Label::new(text).extend());
-                    }
-                });
-        });
-        if modal.should_close() || is_closed {
-            self.inspection = None;
-        }
-    }
-}
-
-impl Inspection {
-    fn new(requests: &[(String, Vec<PromptMessage>)]) -> Self {
-        let mut lines = Vec::new();
-        for (title, messages) in requests {
-            lines.push((format!("Request: {title}"), true));
-            for message in messages {
-                let role = match message.role {
-                    PromptRole::System => "system",
-                    PromptRole::User => "user",
-                    PromptRole::Assistant => "assistant",
-                };
-                lines.push((
-                    format!("{role}, {} characters", message.content.chars().count()),
-                    true,
-                ));
-                lines.extend(message.content.lines().map(|line| (line.to_owned(), false)));
-                lines.push((String::new(), false));
-            }
-        }
-        if lines.is_empty() {
-            lines.push((
-                "There is no prompt to show for this reply.".to_owned(),
-                false,
-            ));
-        }
-        Self { lines }
-    }
 }
 
 fn intent(intent: Intent) -> ChatAction {
@@ -844,36 +583,6 @@ fn centred(ui: &mut Ui, content: impl FnOnce(&mut Ui)) {
             content(ui);
         });
     });
-}
-
-#[derive(PartialEq, Eq)]
-enum NoteOutcome {
-    Stays,
-    Closed,
-    Restore,
-}
-
-fn note_ui(ui: &mut Ui, tokens: &Tokens, note: &Note) -> NoteOutcome {
-    let mut outcome = NoteOutcome::Stays;
-    ui.horizontal(|ui| {
-        let (icon, color) = match note.restore {
-            Some(_) => (icons::TRASH, tokens.text.secondary),
-            None => (icons::WARNING, tokens.state.warn),
-        };
-        ui.label(icons::icon_text(icon, tokens).color(color));
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            if icon_button(ui, tokens, icons::X, "Dismiss", None).clicked() {
-                outcome = NoteOutcome::Closed;
-            }
-            if note.restore.is_some() && ui.button("Bring it back").clicked() {
-                outcome = NoteOutcome::Restore;
-            }
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                ui.add(egui::Label::new(secondary(tokens, &note.text)).wrap());
-            });
-        });
-    });
-    outcome
 }
 
 fn thread_action(thread: &ThreadId, action: ThreadAction, model: &Model) -> Option<ChatAction> {

@@ -5,8 +5,9 @@ use host::settings::SettingsEdit;
 use transcript::{Role, Status, ThreadId};
 
 use super::command::{COMMANDS, Command};
+use super::dialogs::DialogPurpose;
 use super::picker::{Choice, Item, Picker};
-use super::{DialogPurpose, Pane, Part, Shell};
+use super::{Pane, Part, Shell};
 
 /// Zoom steps, as factors.
 const ZOOM_STEP: f32 = 1.1;

@@ -1,0 +1,81 @@
+//! "What the model saw": the messages of a reply's requests, over everything.
+
+use conversation::{PromptMessage, PromptRole};
+use egui::{Align, Id, Layout, RichText, ScrollArea};
+
+use super::ChatView;
+use crate::theme::{Tokens, fonts::Families};
+use crate::widgets::icons::{self, icon_button};
+
+/// The prompt of a reply, as lines.
+pub(super) struct Inspection {
+    lines: Vec<(String, bool)>,
+}
+
+impl Inspection {
+    pub(super) fn new(requests: &[(String, Vec<PromptMessage>)]) -> Self {
+        let mut lines = Vec::new();
+        for (title, messages) in requests {
+            lines.push((format!("Request: {title}"), true));
+            for message in messages {
+                let role = match message.role {
+                    PromptRole::System => "system",
+                    PromptRole::User => "user",
+                    PromptRole::Assistant => "assistant",
+                };
+                lines.push((
+                    format!("{role}, {} characters", message.content.chars().count()),
+                    true,
+                ));
+                lines.extend(message.content.lines().map(|line| (line.to_owned(), false)));
+                lines.push((String::new(), false));
+            }
+        }
+        if lines.is_empty() {
+            lines.push((
+                "There is no prompt to show for this reply.".to_owned(),
+                false,
+            ));
+        }
+        Self { lines }
+    }
+}
+
+impl ChatView {
+    /// Draws "what the model saw" over everything, when it is open.
+    pub fn inspection_ui(&mut self, ctx: &egui::Context, tokens: &Tokens) {
+        let Some(inspection) = &self.inspection else {
+            return;
+        };
+        let mut is_closed = false;
+        let modal = egui::Modal::new(Id::unique("inspection")).show(ctx, |ui| {
+            let size = ctx.content_rect().size() * 0.8;
+            ui.set_width(size.x.min(900.0));
+            ui.horizontal(|ui| {
+                ui.heading("What the model saw");
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    is_closed = icon_button(ui, tokens, icons::X, "Close", None).clicked();
+                });
+            });
+            let families = Families::default();
+            let row_height = tokens.metrics.typ.code * tokens.metrics.typ.code_line_height;
+            ScrollArea::both()
+                .max_height(size.y)
+                .auto_shrink(false)
+                .show_rows(ui, row_height, inspection.lines.len(), |ui, rows| {
+                    for (line, is_head) in &inspection.lines[rows] {
+                        let text = RichText::new(line).size(tokens.metrics.typ.code);
+                        let text = if *is_head {
+                            text.family(families.semibold.clone()).color(tokens.accent)
+                        } else {
+                            text.family(families.mono.clone())
+                        };
+                        ui.add(egui::Label::new(text).extend());
+                    }
+                });
+        });
+        if modal.should_close() || is_closed {
+            self.inspection = None;
+        }
+    }
+}
