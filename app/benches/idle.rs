@@ -1,4 +1,4 @@
-//! Frames that a window at rest asks for: ten seconds of the window's own clock with a thread open.
+//! Frames that a window at rest asks for: ten seconds with a thread open.
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use egui::ViewportId;
 use egui_kittest::Harness;
 use folkmoot::shell::{Shell, StartOptions};
+use folkmoot::theme::fonts;
 use host::{Host, HostOptions, Intent, SendMessage};
 
-/// How long the window is watched, on its own clock.
+/// How long the window is watched.
 const WATCHED: Duration = Duration::from_secs(10);
 /// Far longer than anything before takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -21,9 +22,13 @@ fn main() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let host = Host::start(HostOptions::new(home.path().to_owned())).expect("the host starts");
     let handle = host.handle();
-    let options = StartOptions::new(home.path().to_owned());
+    let options = StartOptions {
+        fonts: fonts::definitions_for_tests(),
+        ..StartOptions::new(home.path().to_owned())
+    };
     let mut harness = Harness::builder()
         .with_size(egui::vec2(1280.0, 800.0))
+        .with_max_steps(50)
         .build_eframe(|cc| Shell::new(&cc.egui_ctx, host, options));
     let (wake, woken) = channel();
     harness.ctx.set_request_repaint_callback(move |_| {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use egui_kittest::Harness;
 use folkmoot::shell::{Shell, StartOptions};
+use folkmoot::theme::fonts;
 use host::{Host, HostHandle, HostOptions, Intent};
 use transcript::{Thread, ThreadId, ThreadStore, Timestamp};
 
@@ -95,9 +96,13 @@ fn write_thread(home: &Path) -> ThreadId {
 fn window(home: &Path) -> (Harness<'static, Shell>, HostHandle) {
     let host = Host::start(HostOptions::new(home.to_owned())).expect("the host starts");
     let handle = host.handle();
-    let options = StartOptions::new(home.to_owned());
+    let options = StartOptions {
+        fonts: fonts::definitions_for_tests(),
+        ..StartOptions::new(home.to_owned())
+    };
     let harness = Harness::builder()
         .with_size(egui::vec2(1280.0, 800.0))
+        .with_max_steps(50)
         .build_eframe(|cc| Shell::new(&cc.egui_ctx, host, options));
     (harness, handle)
 }
