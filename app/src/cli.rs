@@ -151,10 +151,15 @@ enum ThreadCommand {
         /// Its id, or the beginning of it.
         id: String,
     },
-    /// Bring a deleted thread back.
+    /// Remove a thread's run journal: its requests, reasoning and usage. The thread itself stays.
+    PurgeJournal {
+        /// Its id, or the beginning of it.
+        id: String,
+    },
+    /// Bring a deleted thread back; without an id, list those that can come back.
     Restore {
         /// Its id.
-        id: String,
+        id: Option<String>,
     },
 }
 

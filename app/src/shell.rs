@@ -38,6 +38,8 @@ use status_bar::{StatusBar, StatusBarAction};
 use tiles::{default_tiles, has_thread};
 use window_state::WindowState;
 
+/// Narrowest window that has room for a side panel beside a thread, in points.
+const SIDE_PANEL_FROM: f32 = 640.0;
 /// What a first run says to the demo table.
 const GREETING: &str = "@all Hello! Who are you, and what lies in this folder?";
 /// Events taken in at one frame; the rest waits for the next.
@@ -284,7 +286,8 @@ impl Shell {
             )
             .show(ui, |ui| self.rail_ui(ui));
         // The first frame decides how wide it is, so it waits until the last run's width is known.
-        if self.window.shows_side_panel && self.model.is_ready {
+        let has_room = ui.available_width() >= SIDE_PANEL_FROM;
+        if self.window.shows_side_panel && self.model.is_ready && has_room {
             let size = &tokens.metrics.size;
             let panel = Panel::left("side panel")
                 .resizable(true)

@@ -20,6 +20,9 @@ const MAX_INLINE_PASTE_BYTES: usize = 32 << 10;
 /// Longest text that stays editable in the field.
 const MAX_INLINE_BYTES: usize = 256 << 10;
 
+/// Room that the hint on the prompt's size needs, in points; in less it is left out.
+const HINT_WIDTH: f32 = 240.0;
+
 /// How a message is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
@@ -357,11 +360,20 @@ impl Composer {
         }
     }
 
+    /// Attaches text that was selected in the thread.
+    pub fn attach_quote(&mut self, content: String) {
+        self.attach("quoted text", content);
+    }
+
     fn attach_text(&mut self, content: String) {
+        self.attach("pasted text", content);
+    }
+
+    fn attach(&mut self, what: &str, content: String) {
         self.pastes += 1;
         self.attachments.push(ContextBlock {
             kind: BlockKind::Selection,
-            path: format!("pasted text {}", self.pastes),
+            path: format!("{what} {}", self.pastes),
             range: None,
             content,
             extra: serde_json::Map::new(),
@@ -401,7 +413,9 @@ impl Composer {
             target_ui(ui, tokens, context, self.popup_was_open, actions);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 self.send_or_stop_ui(ui, tokens, context, actions);
-                hint_ui(ui, tokens, context);
+                if ui.available_width() > HINT_WIDTH {
+                    hint_ui(ui, tokens, context);
+                }
             });
         });
     }

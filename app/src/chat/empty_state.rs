@@ -1,6 +1,7 @@
 //! What a thread without messages shows: who sits at the table, and something to begin with.
 
-use egui::{RichText, Ui};
+use egui::text::{LayoutJob, TextFormat};
+use egui::{FontId, RichText, Ui};
 
 use super::composer::Composer;
 use crate::shell::model::Model;
@@ -39,19 +40,20 @@ pub(super) fn empty_state_ui(ui: &mut Ui, tokens: &Tokens, model: &Model, compos
             .enumerate()
             .filter(|(_, view)| view.seat.enabled)
         {
-            ui.horizontal(|ui| {
-                let about = view.demo_label.unwrap_or(&view.seat.model);
-                let name = RichText::new(&view.seat.display_name)
-                    .family(families.semibold.clone())
-                    .color(super::color_of(&model.seats, place, tokens));
-                let galley_width = 360.0;
-                ui.add_space(((ui.available_width() - galley_width) / 2.0).max(0.0));
-                ui.label(name);
-                ui.label(
-                    RichText::new(format!("@{}  {about}", view.seat.id))
-                        .color(tokens.text.secondary),
-                );
-            });
+            let about = view.demo_label.unwrap_or(&view.seat.model);
+            let mut line = LayoutJob::default();
+            let name = FontId::new(tokens.metrics.typ.ui, families.semibold.clone());
+            let color = super::color_of(&model.seats, place, tokens);
+            line.append(
+                &view.seat.display_name,
+                0.0,
+                TextFormat::simple(name, color),
+            );
+            let detail = FontId::new(tokens.metrics.typ.ui, families.regular.clone());
+            let format = TextFormat::simple(detail, tokens.text.secondary);
+            let text = format!("@{}  {about}", view.seat.id);
+            line.append(&text, tokens.metrics.space.related, format);
+            ui.label(line);
         }
         if model.seats.is_empty() {
             let text = "Looking for models. Add an endpoint in the settings if none is found.";
@@ -61,10 +63,9 @@ pub(super) fn empty_state_ui(ui: &mut Ui, tokens: &Tokens, model: &Model, compos
         ui.add_space(tokens.metrics.space.between_blocks);
         for beginning in BEGINNINGS {
             if ui
-                .add(
-                    egui::Button::new(RichText::new(beginning).size(tokens.metrics.typ.ui))
-                        .frame(false),
-                )
+                .add(egui::Button::new(
+                    RichText::new(beginning).size(tokens.metrics.typ.ui),
+                ))
                 .clicked()
             {
                 composer.set_text(beginning.to_owned());

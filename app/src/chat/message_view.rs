@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use host::Intent;
+use jiff::civil::Date;
+use jiff::{ZonedDateTime, tz::TimeZone};
 use transcript::{ContextBlock, Message, MessageId, Role, Status, ThreadId};
 
 use super::view::ChatAction;
@@ -18,14 +20,14 @@ const RETRY: &str = "Retry";
 const SETTINGS: &str = "Open settings";
 
 /// A message as it is shown.
-pub(super) fn message_view(message: &Message, model: &Model) -> MessageView {
+pub(super) fn message_view(message: &Message, model: &Model, clock: &Clock) -> MessageView {
     let is_live = message.status() == Status::Streaming;
     let (content, reasoning) = match &model.thread {
         Some(thread) if is_live => (model.live_text.as_str(), thread.live_reasoning.as_str()),
         _ => (message.content(), ""),
     };
     MessageView {
-        time: local_time(message).into(),
+        time: clock.label(message).into(),
         status: message_status(message, model),
         content: content.into(),
         reasoning: reasoning.into(),
@@ -138,16 +140,33 @@ fn context_view(block: &ContextBlock) -> ContextView {
     }
 }
 
-/// Time of day, with the date when it is another day than today, in the time zone of the system.
-fn local_time(message: &Message) -> String {
-    let Ok(timestamp) = jiff::Timestamp::from_millisecond(message.created_at().as_millis()) else {
-        return String::new();
-    };
-    let zoned = timestamp.to_zoned_datetime(jiff::tz::TimeZone::system());
-    let today = jiff::ZonedDateTime::now().date();
-    if zoned.date() == today {
-        zoned.strftime("%H:%M").to_string()
-    } else {
-        zoned.strftime("%Y-%m-%d %H:%M").to_string()
+/// The time zone of the system and today's date in it, looked up once for many messages.
+pub(super) struct Clock {
+    zone: TimeZone,
+    today: Date,
+}
+
+impl Clock {
+    /// As the system has it now.
+    pub(super) fn now() -> Self {
+        Self {
+            zone: TimeZone::system(),
+            today: ZonedDateTime::now().date(),
+        }
+    }
+
+    /// Time of day, with the date when a message is of another day than today.
+    fn label(&self, message: &Message) -> String {
+        let millis = message.created_at().as_millis();
+        let Ok(timestamp) = jiff::Timestamp::from_millisecond(millis) else {
+            return String::new();
+        };
+        let local = timestamp.to_zoned_datetime(self.zone.clone());
+        let format = if local.date() == self.today {
+            "%H:%M"
+        } else {
+            "%Y-%m-%d %H:%M"
+        };
+        local.strftime(format).to_string()
     }
 }

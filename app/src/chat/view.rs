@@ -19,7 +19,7 @@ use search::Searching;
 use super::composer::{Composer, ComposerAction, ComposerContext, Mode};
 use super::find::Find;
 use super::header::{HeaderAction, header_ui};
-use super::message_view::{message_status, message_view, speaker_view};
+use super::message_view::{Clock, message_status, message_view, speaker_view};
 use crate::shell::command::Command;
 use crate::shell::keymap::Keymap;
 use crate::shell::model::{Change, Model};
@@ -114,8 +114,9 @@ impl ChatView {
             let unsaved = self.unsaved_draft();
             self.left_draft = unsaved.or(self.left_draft.take());
             self.shown = Some(thread.id.clone());
-            self.composer = Composer::new(self.composer.mode);
+            self.composer = Composer::default();
             self.composer.set_text(thread.draft.clone());
+            self.composer.attachments.clone_from(&thread.draft_blocks);
             self.notes.retain(|note| note.restore.is_some());
             self.editing = None;
             self.find = Find::default();
@@ -128,7 +129,11 @@ impl ChatView {
     pub fn unsaved_draft(&mut self) -> Option<Intent> {
         self.draft_at.take()?;
         let thread = self.shown.clone().filter(|_| self.editing.is_none())?;
-        Some(Intent::SetDraft(thread, self.composer.text.clone()))
+        Some(Intent::SetDraft {
+            thread,
+            text: self.composer.text.clone(),
+            context_blocks: self.composer.attachments.clone(),
+        })
     }
 
     /// Whether the document holds just the model's messages, so that it needs not be made anew.
@@ -186,7 +191,11 @@ impl ChatView {
     }
 
     /// Shows a line above the composer.
-    pub fn warn(&mut self, text: String) {
+    pub fn warn(&mut self, mut text: String) {
+        // Messages of the engines begin in lower case, as they are parts of sentences there.
+        if let Some(first) = text.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
         self.notes.retain(|note| note.text != text);
         self.notes.push(Note {
             text,
@@ -225,6 +234,20 @@ impl ChatView {
         };
     }
 
+    /// Attaches what is selected in the thread to the message being written.
+    pub fn attach_selection(&mut self) {
+        let text = self.doc.as_ref().map(ThreadDoc::selected_text);
+        match text.filter(|text| !text.is_empty()) {
+            Some(text) => {
+                self.composer.attach_quote(text);
+                self.composer.focus();
+                self.draft_at = Some(Instant::now());
+                self.estimate_at = Some(Instant::now());
+            }
+            None => self.warn("Select some text in the thread first.".to_owned()),
+        }
+    }
+
     /// Puts the person's last message into the composer; sending it goes on in a fork.
     pub fn edit_last(&mut self, model: &Model) {
         let messages = model
@@ -248,7 +271,7 @@ impl ChatView {
     pub fn take_change(&mut self, change: Change, model: &Model) {
         match change {
             Change::Added(message) => {
-                let view = message_view(&message, model);
+                let view = message_view(&message, model, &Clock::now());
                 if let Some(doc) = self.doc.as_mut().filter(|_| !self.is_stale) {
                     doc.push_message(view);
                     if message.role() == transcript::Role::User {
@@ -278,6 +301,7 @@ impl ChatView {
             }
             Change::Attachment(block) => {
                 self.composer.attachments.push(block);
+                self.draft_at = Some(Instant::now());
                 self.composer.focus();
                 self.estimate_at = Some(Instant::now());
             }
@@ -339,6 +363,7 @@ impl ChatView {
             Mode::Chat => SendMode::Chat,
             Mode::Bonfire => SendMode::Bonfire,
         };
+        self.composer.mode = Mode::Chat;
         let message = SendMessage {
             thread: Some(thread.clone()),
             text,
@@ -416,7 +441,8 @@ impl ChatView {
             .unwrap_or_default();
         let shown = messages.iter().filter(|m| m.status() != Status::Deleted);
         let top = doc.top_message();
-        doc.set_messages(shown.map(|message| message_view(message, model)));
+        let clock = Clock::now();
+        doc.set_messages(shown.map(|message| message_view(message, model, &clock)));
         if let Some(top) = top {
             doc.show_at_top(&top);
         }
@@ -538,7 +564,11 @@ impl ChatView {
             }));
         }
         if self.draft_at.take_if(|at| *at <= now).is_some() && self.editing.is_none() {
-            actions.push(intent(Intent::SetDraft(thread, self.composer.text.clone())));
+            actions.push(intent(Intent::SetDraft {
+                thread,
+                text: self.composer.text.clone(),
+                context_blocks: self.composer.attachments.clone(),
+            }));
         }
         for at in [self.estimate_at, self.draft_at].into_iter().flatten() {
             ctx.request_repaint_after(at.saturating_duration_since(now));
@@ -589,6 +619,11 @@ fn thread_action(thread: &ThreadId, action: ThreadAction, model: &Model) -> Opti
     let id = |message: &Arc<str>| MessageId::from(&**message);
     let wanted = match action {
         ThreadAction::Retry(message) => Intent::Retry(thread.clone(), id(&message)),
+        ThreadAction::Inspect(message) => Intent::Inspect {
+            thread: thread.clone(),
+            message: id(&message),
+        },
+        ThreadAction::ShowReasoning(message) => Intent::ShowReasoning(thread.clone(), id(&message)),
         ThreadAction::Delete(message) => Intent::DeleteMessage(thread.clone(), id(&message)),
         ThreadAction::Fork(message) => {
             let messages = model

@@ -368,6 +368,7 @@ impl<'a> Asking<'a> {
             }
             (Status::Cancelled, Some(error)) => self.complain(&format!("{name}: {error}")),
             (Status::Cancelled, None) => self.complain(&format!("{name}: stopped")),
+            (Status::Complete, Some(note)) => self.complain(&format!("{name}: {note}")),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{BufWriter, Write as _};
 
 use serde_json::json;
-use transcript::{Thread, ThreadId, ThreadStore, ThreadSummary, Timestamp};
+use transcript::{Journal, Thread, ThreadId, ThreadStore, ThreadSummary, Timestamp};
 
 use super::{EXIT_OK, ExportFormat, Failure, ThreadCommand, home, print, printable};
 
@@ -28,8 +28,21 @@ pub(super) fn run(command: &ThreadCommand) -> Result<u8, Failure> {
                     .as_bytes(),
             )
         }
-        ThreadCommand::Restore { id } => {
-            store.restore(&ThreadId::from(id.as_str()), Timestamp::now())?;
+        ThreadCommand::PurgeJournal { id } => {
+            let id = resolve(&store, id)?;
+            Journal::open(&home()?, store.access()).purge(&id)?;
+            Ok(EXIT_OK)
+        }
+        ThreadCommand::Restore { id: None } => {
+            let ids: Vec<String> = store.deleted()?.iter().map(ToString::to_string).collect();
+            print((ids.join("\n") + if ids.is_empty() { "" } else { "\n" }).as_bytes())
+        }
+        ThreadCommand::Restore { id: Some(id) } => {
+            let id = ThreadId::from(id.as_str());
+            if !store.deleted()?.contains(&id) {
+                return Err(Failure::usage(format!("the bin has no thread {id}")));
+            }
+            store.restore(&id, Timestamp::now())?;
             Ok(EXIT_OK)
         }
     }

@@ -53,6 +53,8 @@ pub enum Command {
     FocusPreviousPanel,
     /// Attach a file to the message.
     AttachFile,
+    /// Attach what is selected in the thread.
+    AttachSelection,
     /// Change between Chat and Bonfire.
     ToggleBonfire,
     /// Choose who answers messages without a mention.
@@ -143,6 +145,7 @@ commands! {
     FocusNextPanel "focus.next" "Go to the next part of the window" ["F6"];
     FocusPreviousPanel "focus.previous" "Go to the previous part of the window" ["Shift+F6"];
     AttachFile "composer.attach" "Attach a file…" ["Ctrl+Shift+A"];
+    AttachSelection "composer.attach_selection" "Attach the selected text" ["Ctrl+Shift+Q"];
     ToggleBonfire "composer.bonfire" "Change between Chat and Bonfire" ["Ctrl+Shift+B"];
     ChooseTarget "composer.target" "Choose who answers…" ["Ctrl+Shift+S"];
     OpenFolder "folder.open" "Open folder…" ["Ctrl+O"];

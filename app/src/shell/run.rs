@@ -123,6 +123,7 @@ impl Shell {
             Command::FindNext => self.chat.step_find(true),
             Command::FindPrevious => self.chat.step_find(false),
             Command::JumpToLatest => self.chat.jump_to_latest(),
+            Command::AttachSelection => self.chat.attach_selection(),
             Command::ToggleBonfire => self.chat.toggle_bonfire(),
             _ => {}
         }

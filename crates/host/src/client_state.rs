@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use transcript::{SeatId, ThreadId};
+use transcript::{ContextBlock, SeatId, ThreadId};
 
 /// A person's choice for a seat that comes from the live model list. Never written into the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +27,8 @@ pub struct ClientState {
     pub current_thread: Option<ThreadId>,
     /// Unsent text by thread.
     pub drafts: BTreeMap<String, String>,
+    /// Attachments of unsent text by thread.
+    pub draft_blocks: BTreeMap<String, Vec<ContextBlock>>,
     /// Messages that waited for a turn's end when the program ended, by thread.
     pub queued: BTreeMap<String, Vec<String>>,
     /// The "speaking to" choice by thread.

@@ -223,7 +223,11 @@ impl Core {
             Intent::Archive(thread, archived) => self.archive(&thread, archived),
             Intent::DeleteThread(thread) => self.delete_thread(&thread),
             Intent::RestoreThread(thread) => self.restore_thread(&thread),
-            Intent::SetDraft(thread, draft) => self.set_draft(&thread, draft),
+            Intent::SetDraft {
+                thread,
+                text,
+                context_blocks,
+            } => self.set_draft(&thread, text, context_blocks),
             Intent::EstimatePrompt {
                 thread,
                 draft,

@@ -34,6 +34,7 @@ mod seats;
 pub mod settings;
 mod settings_files;
 mod stream;
+mod thinking;
 
 pub use client_state::{ClientState, SeatOverride, write_atomically};
 pub use folder::{AttachError, read_context_block};

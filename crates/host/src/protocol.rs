@@ -61,8 +61,15 @@ pub enum Intent {
     DeleteThread(ThreadId),
     /// Bring a deleted thread back.
     RestoreThread(ThreadId),
-    /// Remember unsent text.
-    SetDraft(ThreadId, String),
+    /// Remember what is unsent.
+    SetDraft {
+        /// In which thread.
+        thread: ThreadId,
+        /// The text.
+        text: String,
+        /// The attachments.
+        context_blocks: Vec<ContextBlock>,
+    },
     /// Answer with [`Event::Estimate`].
     EstimatePrompt {
         /// In which thread.
@@ -282,6 +289,8 @@ pub struct ThreadSnapshot {
     pub queue: QueueState,
     /// Unsent text.
     pub draft: String,
+    /// Attachments of the unsent text.
+    pub draft_blocks: Vec<ContextBlock>,
     /// Who answers a message without a mention.
     pub default_target: Option<SeatId>,
     /// Messages that no longer fit the last prompt.

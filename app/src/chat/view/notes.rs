@@ -12,6 +12,9 @@ use crate::shell::model::Model;
 use crate::theme::Tokens;
 use crate::widgets::icons::{self, icon_button};
 
+/// Messages that are named when many were left out.
+const DROPPED_SHOWN: usize = 12;
+
 /// A line above the composer: something to know, and perhaps something to do.
 pub(super) struct Note {
     pub(super) text: String,
@@ -68,7 +71,8 @@ impl ChatView {
             let text = format!(
                 "The oldest {dropped} messages no longer fit into the prompt and were left out."
             );
-            ui.label(secondary(tokens, &text));
+            ui.label(secondary(tokens, &text))
+                .on_hover_text(dropped_titles(model));
         }
     }
 
@@ -135,4 +139,31 @@ fn note_ui(ui: &mut Ui, tokens: &Tokens, note: &Note) -> NoteOutcome {
         });
     });
     outcome
+}
+
+/// What was left out of the last prompt, a line for each message, shortened where it is many.
+fn dropped_titles(model: &Model) -> String {
+    let Some(thread) = &model.thread else {
+        return String::new();
+    };
+    let titles: Vec<String> = thread
+        .messages
+        .iter()
+        .filter(|message| thread.dropped.contains(message.id()))
+        .take(DROPPED_SHOWN)
+        .map(|message| {
+            format!(
+                "{}: {}",
+                message.speaker(),
+                transcript::title_from(message.content())
+            )
+        })
+        .collect();
+    let more = thread.dropped.len().saturating_sub(titles.len());
+    let rest = if more > 0 {
+        format!("\nand {more} more")
+    } else {
+        String::new()
+    };
+    titles.join("\n") + &rest
 }

@@ -17,6 +17,10 @@ pub enum ThreadAction {
     CopiedCode(MessageId),
     /// Ask the message's seat once more.
     Retry(MessageId),
+    /// Show what the message's model saw.
+    Inspect(MessageId),
+    /// Show what its model thought, from where that is kept.
+    ShowReasoning(MessageId),
     /// Delete the message.
     Delete(MessageId),
     /// Go on in a new thread from here.

@@ -17,6 +17,8 @@ use crate::{
 enum Button {
     Copy,
     CopyMarkdown,
+    Inspect,
+    Reasoning,
     Retry,
     Fork,
     Delete,
@@ -27,6 +29,8 @@ impl Button {
         match self {
             Self::Copy => icons::COPY,
             Self::CopyMarkdown => icons::MARKDOWN,
+            Self::Inspect => icons::EYE,
+            Self::Reasoning => icons::THINKING,
             Self::Retry => icons::RETRY,
             Self::Fork => icons::GIT_FORK,
             Self::Delete => icons::TRASH,
@@ -37,6 +41,8 @@ impl Button {
         match self {
             Self::Copy => "Copy text",
             Self::CopyMarkdown => "Copy as Markdown",
+            Self::Inspect => "What the model saw",
+            Self::Reasoning => "Show the reasoning",
             Self::Retry => "Retry",
             Self::Fork => "Fork from here",
             Self::Delete => "Delete",
@@ -111,6 +117,8 @@ fn show_for(content: &mut Content, ui: &mut Ui, tokens: &Tokens, column: Column,
                     ui.ctx().copy_text(content.entries[at].source().to_owned());
                     ThreadAction::CopiedMarkdown(id.clone())
                 }
+                Button::Inspect => ThreadAction::Inspect(id.clone()),
+                Button::Reasoning => ThreadAction::ShowReasoning(id.clone()),
                 Button::Retry => ThreadAction::Retry(id.clone()),
                 Button::Fork => ThreadAction::Fork(id.clone()),
                 Button::Delete => ThreadAction::Delete(id.clone()),
@@ -150,6 +158,12 @@ fn buttons_of(entry: &Entry) -> Vec<Button> {
     let mut buttons = vec![Button::Copy, Button::CopyMarkdown];
     // A reply that is whole stands; asking once more is a new message.
     let is_whole = entry.view.status == MessageStatus::Complete;
+    if entry.view.role == MessageRole::Seat && !streaming {
+        buttons.push(Button::Inspect);
+        if !entry.has_reasoning() {
+            buttons.push(Button::Reasoning);
+        }
+    }
     if entry.view.role == MessageRole::Seat && !streaming && !is_whole {
         buttons.push(Button::Retry);
     }

@@ -8,6 +8,7 @@ use models::Client;
 use super::{Core, Inbound, timeouts};
 use crate::client_state::{read_small_file, write_atomically};
 use crate::protocol::{Event, Severity};
+use crate::seats;
 use crate::settings::{SettingsEdit, apply_edit};
 use crate::settings_files::{load_settings, settings_path, watch};
 
@@ -55,7 +56,10 @@ impl Core {
         let endpoints_changed = old.sidecar != self.settings.sidecar
             || old.endpoints != self.settings.endpoints
             || old.subscriptions_only != self.settings.subscriptions_only;
-        if endpoints_changed || old.participants.is_empty() != self.settings.participants.is_empty()
+        let misses_demo = self.demo.is_none() && seats::needs_demo(&self.settings, &self.endpoints);
+        if endpoints_changed
+            || misses_demo
+            || old.participants.is_empty() != self.settings.participants.is_empty()
         {
             self.load_keys().await;
             self.configure_endpoints().await;

@@ -4,16 +4,19 @@ use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use conversation::{Input, Orchestrator, PromptEstimator, RequestId};
+use conversation::{Input, Orchestrator, PromptEstimator, Purpose, RequestId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use transcript::{MessageId, SeatId, StoreError, Thread, ThreadId, ThreadSummary, Timestamp};
+use transcript::{
+    ContextBlock, MessageId, SeatId, StoreError, Thread, ThreadId, ThreadSummary, Timestamp,
+};
 
 use super::{Core, FOLD_AFTER};
 use crate::folder::read_context_block;
 use crate::protocol::{
     Event, InspectedRequest, QueueState, SendMessage, Severity, ThreadSnapshot, TurnState,
 };
+use crate::thinking::ThinkingSteps;
 
 /// Threads kept in memory beside the open one and those that stream.
 const KEPT_THREADS: usize = 8;
@@ -24,6 +27,8 @@ pub(super) struct LiveThread {
     pub(super) orchestrator: Orchestrator,
     pub(super) estimator: PromptEstimator,
     pub(super) requests: HashMap<RequestId, CancellationToken>,
+    pub(super) purposes: HashMap<RequestId, Purpose>,
+    pub(super) steps: ThinkingSteps,
     pub(super) inspections: VecDeque<(MessageId, Vec<InspectedRequest>)>,
     pub(super) turn: TurnState,
     pub(super) live_reasoning: String,
@@ -42,6 +47,8 @@ impl LiveThread {
             orchestrator: Orchestrator::new(),
             estimator: PromptEstimator::new(),
             requests: HashMap::new(),
+            purposes: HashMap::new(),
+            steps: ThinkingSteps::default(),
             inspections: VecDeque::new(),
             turn: TurnState::default(),
             live_reasoning: String::new(),
@@ -320,11 +327,17 @@ impl Core {
         }
     }
 
-    pub(super) fn set_draft(&mut self, thread: &ThreadId, draft: String) {
-        if draft.is_empty() {
-            self.state.drafts.remove(thread.as_str());
+    pub(super) fn set_draft(&mut self, thread: &ThreadId, text: String, blocks: Vec<ContextBlock>) {
+        let id = thread.to_string();
+        if text.is_empty() {
+            self.state.drafts.remove(&id);
         } else {
-            self.state.drafts.insert(thread.to_string(), draft);
+            self.state.drafts.insert(id.clone(), text);
+        }
+        if blocks.is_empty() {
+            self.state.draft_blocks.remove(&id);
+        } else {
+            self.state.draft_blocks.insert(id, blocks);
         }
         self.state_changed();
     }
@@ -363,6 +376,12 @@ impl Core {
             draft: self
                 .state
                 .drafts
+                .get(id.as_str())
+                .cloned()
+                .unwrap_or_default(),
+            draft_blocks: self
+                .state
+                .draft_blocks
                 .get(id.as_str())
                 .cloned()
                 .unwrap_or_default(),

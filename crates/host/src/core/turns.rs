@@ -13,6 +13,7 @@ use transcript::{
 use super::{Core, Inbound};
 use crate::protocol::{Channel, Delta, Event, QueueState, SendMessage};
 use crate::stream::{self, NewsKind, Outgoing, StreamNews};
+use crate::thinking::ThinkingSteps;
 
 /// How many of the last messages a prompt always keeps.
 const KEEP_RECENT: usize = 8;
@@ -69,6 +70,7 @@ impl Core {
             return self.refuse(message, TERMS_REASON);
         }
         self.state.drafts.remove(thread.as_str());
+        self.state.draft_blocks.remove(thread.as_str());
         self.state_changed();
         let input = Input::Send {
             message_id: MessageId::generate(),
@@ -231,6 +233,21 @@ impl Core {
         );
     }
 
+    /// Lets the next of the parallel steps speak on the thinking channel, once one of them has ended.
+    fn step_ended(&mut self, id: &ThreadId, purpose: Purpose) {
+        let Some(live) = self.threads.get_mut(id) else {
+            return;
+        };
+        let Some(message) = live.turn.streaming.clone() else {
+            return;
+        };
+        if let Some(text) = live.steps.end(purpose) {
+            live.live_reasoning.push_str(&text);
+            let generation = live.turn.generation;
+            self.delta(id, generation, message, Channel::Reasoning, text);
+        }
+    }
+
     fn start_request(&mut self, id: &ThreadId, request: Request) {
         let Some(seat) = self.table.iter().find(|s| s.id == request.seat) else {
             return;
@@ -248,6 +265,7 @@ impl Core {
         };
         if let Some(live) = self.threads.get_mut(id) {
             live.requests.insert(request.request, cancel.clone());
+            live.purposes.insert(request.request, request.purpose);
             live.turn.phase = phase;
             live.keep_inspection(
                 &request.message_id,
@@ -312,8 +330,12 @@ impl Core {
                 }
             }
             NewsKind::Ended(result) => {
-                if let Some(live) = self.threads.get_mut(&thread) {
+                let purpose = self.threads.get_mut(&thread).and_then(|live| {
                     live.requests.remove(&request);
+                    live.purposes.remove(&request)
+                });
+                if let Some(purpose) = purpose {
+                    self.step_ended(&thread, purpose);
                 }
                 self.ended(&thread, request, result)
             }
@@ -393,6 +415,7 @@ impl Core {
             TurnEvent::MessageAdded { message, .. } => {
                 if message.role() == Role::Assistant {
                     live.live_reasoning.clear();
+                    live.steps = ThinkingSteps::default();
                     live.turn.streaming = Some(message.id().clone());
                     live.turn.seat = Some(message.speaker().clone());
                     live.saved_len = 0;
@@ -412,11 +435,14 @@ impl Core {
             TurnEvent::Reasoning {
                 generation,
                 message,
+                purpose,
                 text,
                 ..
             } => {
-                live.live_reasoning.push_str(&text);
-                self.delta(id, generation, message, Channel::Reasoning, text);
+                if let Some(text) = live.steps.tell(purpose, text) {
+                    live.live_reasoning.push_str(&text);
+                    self.delta(id, generation, message, Channel::Reasoning, text);
+                }
             }
             TurnEvent::MessageChanged { message, .. } => {
                 if live.turn.streaming.as_ref() == Some(message.id())

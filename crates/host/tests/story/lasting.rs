@@ -15,11 +15,19 @@ fn a_restart_finds_the_thread_the_draft_and_the_window_again() {
     table.say("@ann hello");
     assert!(table.turn_ended());
     let before = table.messages();
-    table.intent(Intent::SetDraft(table.thread(), "half a thought".into()));
+    let block =
+        host::read_context_block(None, &table.home.path().join("settings.toml"), Some([1, 1]));
+    let block = block.unwrap();
+    table.intent(Intent::SetDraft {
+        thread: table.thread(),
+        text: "half a thought".into(),
+        context_blocks: vec![block.clone()],
+    });
     table.intent(Intent::SaveWindow(serde_json::json!({"zoom": 1.5})));
     table.restart();
     assert_eq!(table.messages(), before);
     assert_eq!(table.snapshot.current.draft, "half a thought");
+    assert_eq!(table.snapshot.current.draft_blocks, [block]);
     assert_eq!(table.snapshot.window["zoom"], 1.5);
     assert_eq!(table.snapshot.threads.len(), 1);
     assert_eq!(table.snapshot.threads[0].title, "hello");
