@@ -5,7 +5,6 @@
 
 mod actions;
 mod entry;
-mod find;
 mod layout;
 mod message;
 mod paint;
@@ -25,7 +24,6 @@ use egui::{Id, Rect, Ui};
 
 pub use actions::ThreadAction;
 use entry::Entry;
-pub use find::{FindHit, Query};
 pub use message::{ContextView, ErrorView, MessageId, MessageRole, MessageStatus, MessageView};
 use rows::RowKey;
 
@@ -66,7 +64,8 @@ struct Content {
     theme_epoch: u64,
     selection: Option<Selection>,
     /// Matches of it are marked.
-    query: Option<Query>,
+    /// What is marked wherever it stands; empty for nothing.
+    marked: String,
     focused: Option<usize>,
     hovered: Option<usize>,
     /// Rows of the last frame.
@@ -94,7 +93,7 @@ impl ThreadDoc {
                 typography: None,
                 theme_epoch: 0,
                 selection: None,
-                query: None,
+                marked: String::new(),
                 focused: None,
                 hovered: None,
                 rects: Vec::new(),
@@ -265,6 +264,11 @@ impl ThreadDoc {
         let row = first + self.content.entries[at].row_at_byte(byte);
         self.list.jump_to(row, true);
         true
+    }
+
+    /// Marks `text` wherever it is visible, without regard to case, until told otherwise; empty marks nothing.
+    pub fn mark_matches(&mut self, text: &str) {
+        text.clone_into(&mut self.content.marked);
     }
 
     /// Selects a part of a message's source text.

@@ -55,7 +55,7 @@ pub use message::{
     BlockKind, ContextBlock, Message, NewMessage, Role, Route, Settlement, Status, Usage,
 };
 pub use notice::{Access, Notice, NoticeSeverity, StoreError};
-pub use search::{Hit, find_in_text, find_in_thread};
+pub use search::find_in_text;
 pub use store::ThreadStore;
 pub use thread::{ForkOrigin, Thread, ThreadError, ThreadFormatError, title_from};
 pub use timestamp::Timestamp;

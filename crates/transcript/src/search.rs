@@ -1,4 +1,4 @@
-//! Finding text in a thread, ignoring case.
+//! Finding text, ignoring case.
 //!
 //! Case is ignored by full folding: what is equal once put in lower, upper and lower
 //! case is equal, so `STRASSE` finds `Straße` and `ΣΊΣΥΦΟΣ` finds `Σίσυφος`. A hit covers whole characters of
@@ -9,34 +9,7 @@ use std::sync::OnceLock;
 
 use memchr::{memchr2_iter, memchr3, memmem};
 
-use crate::Thread;
-
-/// A place where the text was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hit {
-    /// The number of the message.
-    pub seq: u64,
-    /// Where in its content, in bytes.
-    pub range: Range<usize>,
-}
-
-/// Every place in the messages of a thread where `needle` stands, in order. Hits don't overlap; an
-/// empty needle is nowhere.
-pub fn find_in_thread(thread: &Thread, needle: &str) -> Vec<Hit> {
-    let needle = Needle::new(needle);
-    let mut hits = Vec::new();
-    for message in thread.messages() {
-        needle.find_in(message.content(), &mut |range| {
-            hits.push(Hit {
-                seq: message.seq(),
-                range,
-            });
-        });
-    }
-    hits
-}
-
-/// As [`find_in_thread`], in one text.
+/// Every place in a text where `needle` stands, in bytes, in order. Hits don't overlap; an empty needle is nowhere.
 pub fn find_in_text(text: &str, needle: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     Needle::new(needle).find_in(text, &mut |range| ranges.push(range));
@@ -284,7 +257,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{NewMessage, Timestamp};
 
     fn found<'a>(text: &'a str, needle: &str) -> Vec<&'a str> {
         find_in_text(text, needle)
@@ -319,23 +291,6 @@ mod tests {
         assert_eq!(found("ääää", "ÄÄ"), ["ää", "ää"]);
         assert_eq!(found("abc", ""), [""; 0]);
         assert_eq!(found("", "a"), [""; 0]);
-    }
-
-    #[test]
-    fn hits_name_their_message() {
-        let mut thread = Thread::new("t".into(), Timestamp::UNIX_EPOCH);
-        for text in ["one", "TWO one", "none"] {
-            let id = text.into();
-            thread
-                .append(NewMessage::user(text), id, Timestamp::UNIX_EPOCH)
-                .unwrap();
-        }
-        let hits = find_in_thread(&thread, "ONE");
-        let places: Vec<_> = hits
-            .iter()
-            .map(|hit| (hit.seq, hit.range.clone()))
-            .collect();
-        assert_eq!(places, [(0, 0..3), (1, 4..7), (2, 1..4)]);
     }
 
     fn folded(text: &str) -> String {

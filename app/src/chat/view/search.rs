@@ -8,7 +8,6 @@ use super::ChatView;
 use crate::chat::find::{FindAction, FindHit};
 use crate::shell::model::Model;
 use crate::theme::Tokens;
-use crate::widgets::thread_doc::Query;
 
 /// A search on its way.
 pub(super) struct Searching {
@@ -53,7 +52,7 @@ impl ChatView {
             Some(FindAction::Close) => {
                 self.find.is_open = false;
                 if let Some(doc) = &mut self.doc {
-                    doc.mark_matches(None);
+                    doc.mark_matches("");
                 }
                 self.composer.focus();
             }
@@ -64,7 +63,7 @@ impl ChatView {
     /// Searches on a thread of its own: a long conversation must not stop the frame.
     fn begin_search(&mut self, ctx: &egui::Context, model: &Model, is_new: bool) {
         if let Some(doc) = &mut self.doc {
-            doc.mark_matches(Query::new(&self.find.needle));
+            doc.mark_matches(&self.find.needle);
         }
         let needle = self.find.needle.clone();
         let messages = model

@@ -14,6 +14,8 @@ use super::{
     message::{Continuation, MessageRole, MessageStatus},
     rows::{CODE_HEAD_HEIGHT, CODE_PADDING, HEADER_HEIGHT, Row, RowKey, USER_PADDING},
 };
+use transcript::find_in_text;
+
 use crate::{
     theme::{Tokens, focus_ring, seat_color},
     widgets::{
@@ -220,14 +222,17 @@ impl RowPainter<'_> {
                 }
             }
         }
-        if let Some(query) = &self.content.query {
+        if !self.content.marked.is_empty() {
             for piece in layout
                 .pieces
                 .iter()
                 .filter(|piece| piece.map.display_len() > 0)
             {
-                let matches = query.find_all(piece.galley.text());
-                for rect in matches.flat_map(|found| display_rects(&piece.galley, &found)) {
+                let matches = find_in_text(piece.galley.text(), &self.content.marked);
+                for rect in matches
+                    .iter()
+                    .flat_map(|found| display_rects(&piece.galley, found))
+                {
                     let rect = rect.translate((origin + piece.offset).to_vec2());
                     painter.rect_filled(rect, 2.0, self.tokens().text.r#match);
                 }

@@ -464,29 +464,16 @@ fn removing_a_message_keeps_the_others_and_the_picture() {
 }
 
 #[test]
-fn finding_goes_round_in_both_directions() {
+fn a_hit_is_jumped_to_and_marked() {
     let mut window = Window::with(many(50));
-    let query = Query::new("MESSAGE 1").unwrap();
-    let mut hits = Vec::new();
-    let mut hit = None;
-    for _ in 0..12 {
-        hit = window.doc.find_next(&query, hit.as_ref(), true);
-        hits.extend(hit.as_ref().map(|hit| hit.message.to_string()));
-    }
-    assert_eq!(hits[..3], ["m1", "m10", "m11"]);
-    assert_eq!(hits[11], "m1");
-    let back = window.doc.find_next(&query, hit.as_ref(), false).unwrap();
-    assert_eq!(&*back.message, "m19");
-    window.doc.mark_matches(Some(query));
-    assert!(window.doc.jump_to_hit(&back));
+    window.doc.mark_matches("MESSAGE 1");
+    assert!(window.doc.jump_to_byte(&"m19".into(), 0));
     window.frame();
     assert!(window.row_rect(19, RowKey::Block(0, 0)).is_some());
-    assert_eq!(
-        window
-            .doc
-            .find_next(&Query::new("nowhere").unwrap(), None, true),
-        None
-    );
+    let marked = window.picture();
+    window.doc.mark_matches("");
+    window.frame();
+    assert_eq!(window.picture(), marked, "marks move nothing");
 }
 
 #[test]
