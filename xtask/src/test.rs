@@ -1,5 +1,6 @@
 //! `cargo xtask test`: the whole suite, on any Linux machine.
 
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Result};
@@ -25,6 +26,10 @@ pub(crate) fn test(args: &[String]) -> Result<ExitCode> {
     }
     let mut suite = suite(nextest, args);
     vulkan.apply(&mut suite);
+    if args.is_empty() {
+        // The whole suite has built the programs; the tests of whole programs need not build them once more.
+        suite.env("FOLKMOOT_TEST_PROGRAMS", target_folder()?.join("debug"));
+    }
     let mut passed = succeeds(&mut suite)?;
 
     // nextest does not run doc tests.
@@ -38,6 +43,25 @@ pub(crate) fn test(args: &[String]) -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Where cargo puts what it builds for this workspace.
+fn target_folder() -> Result<PathBuf> {
+    let output = cargo(&[
+        "metadata",
+        "--format-version",
+        "1",
+        "--no-deps",
+        "--offline",
+    ])
+    .output()
+    .context("cannot ask cargo for its target folder")?;
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&output.stdout).context("cargo metadata printed no JSON")?;
+    let folder = metadata["target_directory"].as_str();
+    Ok(PathBuf::from(
+        folder.context("cargo metadata names no target folder")?,
+    ))
 }
 
 /// The command that runs the tests: over the whole workspace, unless the arguments name packages.

@@ -259,7 +259,7 @@ fn an_unknown_seat_is_a_usage_error_that_names_the_seats() {
     assert!(
         outcome
             .stderr
-            .contains("no seat is called carl; at the table: ann, bob"),
+            .contains("no seat is called \"carl\"; at the table: ann, bob"),
         "{outcome}"
     );
     assert!(server.chats().is_empty(), "nobody was asked");

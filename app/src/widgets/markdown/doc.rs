@@ -113,8 +113,18 @@ impl MarkdownDoc {
             let before = self.source()[..start].trim_end_matches([' ', '\t']);
             let line_before = before.strip_suffix('\n').unwrap_or(before);
             let line_before = line_before.rsplit('\n').next().unwrap_or_default();
-            line_is_complete && (line_before.trim().is_empty() || roots[at - 1].closed)
+            line_is_complete && (line_before.trim().is_empty() || self.follows_closed(at))
         })
+    }
+
+    /// Whether a root comes right after one that no text can continue. A definition of a link between the two is
+    /// no root and may go on as a paragraph.
+    fn follows_closed(&self, at: usize) -> bool {
+        let (before, root) = (self.split.roots[at - 1], self.split.roots[at]);
+        let last_block = root.first_block.checked_sub(1);
+        let end = last_block.map_or(root.start, |block| self.split.blocks[block].range.end);
+        let between = &self.source()[end.min(root.start)..root.start];
+        before.closed && between.trim().is_empty()
     }
 
     /// The common case of a long open code block: as long as no closing fence arrives it just grows.

@@ -184,6 +184,15 @@ fn fragment() -> impl Strategy<Value = String> {
     ]
 }
 
+#[test]
+fn a_link_definition_after_a_closed_block_may_still_become_a_paragraph() {
+    let mut doc = MarkdownDoc::default();
+    for piece in ["~~~\n", "~~~\n", "[a]: /u\n", " ", "- ", "\n", "a"] {
+        doc.push(piece);
+    }
+    assert_eq!(doc.blocks(), MarkdownDoc::new(doc.source().into()).blocks());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
