@@ -11,6 +11,8 @@ pub(crate) struct ThinkingSteps {
     speaking: Option<Purpose>,
     waiting: VecDeque<(Purpose, String)>,
     ended: Vec<Purpose>,
+    /// Whether a step has spoken, so that the next one begins a new paragraph.
+    has_spoken: bool,
 }
 
 impl ThinkingSteps {
@@ -20,7 +22,7 @@ impl ThinkingSteps {
             Some(speaking) if speaking == purpose => Some(text),
             None => {
                 self.speaking = Some(purpose);
-                Some(heading(purpose) + &text)
+                Some(self.begin(purpose) + &text)
             }
             Some(_) => {
                 match self.waiting.iter_mut().find(|(of, _)| *of == purpose) {
@@ -29,6 +31,19 @@ impl ThinkingSteps {
                 }
                 None
             }
+        }
+    }
+
+    /// The heading of a step, as a paragraph of its own. A plain reply's thoughts need none.
+    fn begin(&mut self, purpose: Purpose) -> String {
+        let before = if std::mem::replace(&mut self.has_spoken, true) {
+            "\n\n"
+        } else {
+            ""
+        };
+        match purpose {
+            Purpose::Reply => before.to_owned(),
+            step => format!("{before}**{}**\n\n", step.name()),
         }
     }
 
@@ -43,26 +58,13 @@ impl ThinkingSteps {
         while self.speaking.is_none()
             && let Some((next, text)) = self.waiting.pop_front()
         {
-            said.push_str("\n\n");
-            said.push_str(&heading(next));
+            said.push_str(&self.begin(next));
             said.push_str(&text);
             if !self.ended.contains(&next) {
                 self.speaking = Some(next);
             }
         }
-        if said.is_empty() {
-            Some("\n\n".to_owned())
-        } else {
-            Some(said)
-        }
-    }
-}
-
-/// A plain reply's thoughts need no heading.
-fn heading(purpose: Purpose) -> String {
-    match purpose {
-        Purpose::Reply => String::new(),
-        step => format!("**{}**\n\n", step.name()),
+        (!said.is_empty()).then_some(said)
     }
 }
 
@@ -109,5 +111,6 @@ mod tests {
     fn the_thoughts_of_a_plain_reply_pass_as_they_are() {
         let mut steps = ThinkingSteps::default();
         assert_eq!(steps.tell(Purpose::Reply, "hm".into()), Some("hm".into()));
+        assert_eq!(steps.end(Purpose::Reply), None);
     }
 }
