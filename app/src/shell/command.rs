@@ -41,6 +41,8 @@ pub enum Command {
     FindPrevious,
     /// List the person's messages and jump to one.
     OpenOutline,
+    /// List the links of the latest messages and open one.
+    OpenLink,
     /// Scroll to the end and follow it.
     JumpToLatest,
     /// Put the caret into the composer.
@@ -139,6 +141,7 @@ commands! {
     FindNext "find.next" "Next hit" ["F3"];
     FindPrevious "find.previous" "Previous hit" ["Shift+F3"];
     OpenOutline "thread.outline" "Jump to one of my messages…" ["Ctrl+Shift+O"];
+    OpenLink "thread.link" "Open a link of the latest messages…" ["Ctrl+Shift+K"];
     JumpToLatest "thread.latest" "Jump to the latest message" ["Ctrl+End"];
     FocusComposer "focus.composer" "Write a message" ["Ctrl+L"];
     FocusThread "focus.thread" "Go to the messages" ["Ctrl+Shift+L"];

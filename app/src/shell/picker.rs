@@ -5,6 +5,7 @@ use egui::{
     TextEdit, Ui, vec2,
 };
 use host::ThreadSnapshot;
+use pulldown_cmark::{Event as MarkdownEvent, Parser, Tag, TagEnd};
 use transcript::{MessageId, SeatId, ThreadId};
 
 use super::command::Command;
@@ -12,6 +13,8 @@ use crate::theme::{Tokens, fonts::Families};
 
 /// Widest the overlay gets, in points.
 const WIDTH: f32 = 560.0;
+/// Messages whose links are listed.
+const MESSAGES_WITH_LINKS: usize = 200;
 /// Rows seen at once.
 const ROWS: usize = 12;
 
@@ -22,6 +25,8 @@ pub enum Choice {
     Command(Command),
     /// Open a thread.
     Thread(ThreadId),
+    /// Open a link in the browser.
+    Link(String),
     /// Jump to a message of the open thread.
     Message(MessageId),
     /// Speak to a seat, or to whoever was addressed last.
@@ -93,6 +98,24 @@ impl Picker {
             })
             .collect();
         Self::new("Messages", "Jump to one of your messages", items)
+    }
+
+    /// One over the links of a thread's latest messages, newest message first.
+    pub fn links(thread: &ThreadSnapshot) -> Self {
+        let mut items: Vec<Item> = Vec::new();
+        for message in thread.messages.iter().rev().take(MESSAGES_WITH_LINKS) {
+            for (url, text) in links_of(message.content()) {
+                let choice = Choice::Link(url.clone());
+                if !items.iter().any(|item| item.choice == choice) {
+                    items.push(Item {
+                        choice,
+                        label: if text.is_empty() { url.clone() } else { text },
+                        detail: url,
+                    });
+                }
+            }
+        }
+        Self::new("Links", "Open a link of the latest messages", items)
     }
 
     /// Draws it over everything and returns what the person did.
@@ -246,6 +269,33 @@ impl Picker {
     }
 }
 
+/// The links of a Markdown text that a browser can open: target and text.
+fn links_of(markdown: &str) -> Vec<(String, String)> {
+    let mut links = Vec::new();
+    let mut open: Option<(String, String)> = None;
+    for event in Parser::new(markdown) {
+        match event {
+            MarkdownEvent::Start(Tag::Link { dest_url, .. }) => {
+                open = Some((dest_url.into_string(), String::new()));
+            }
+            MarkdownEvent::Text(text) | MarkdownEvent::Code(text) => {
+                if let Some((_, label)) = &mut open {
+                    label.push_str(&text);
+                }
+            }
+            MarkdownEvent::End(TagEnd::Link) => links.extend(open.take()),
+            _ => {}
+        }
+    }
+    let opens = |url: &str| {
+        ["http://", "https://"]
+            .iter()
+            .any(|scheme| url.starts_with(scheme))
+    };
+    links.retain(|(url, _)| opens(url));
+    links
+}
+
 /// How well `query` matches `text`: all its letters occur in order; beginnings of words and runs count more.
 /// `None` where it does not match. Case and blanks in the query don't count.
 pub fn fuzzy_score(query: &str, text: &str) -> Option<i32> {
@@ -300,6 +350,15 @@ mod tests {
             .filter_map(|t| Some((fuzzy_score(query, t)?, *t)))
             .max_by_key(|(s, _)| *s)
             .map(|(_, t)| t)
+    }
+
+    #[test]
+    fn links_are_listed_with_their_text_and_only_what_a_browser_opens() {
+        let text = "See [the `docs`](https://docs.rs/x) and <https://a.example>, not [this](javascript:x) or `[y](https://z)`.";
+        let links = super::links_of(text);
+        assert_eq!(links[0], ("https://docs.rs/x".into(), "the docs".into()));
+        assert_eq!(links[1].0, "https://a.example");
+        assert_eq!(links.len(), 2);
     }
 
     #[test]

@@ -19,6 +19,7 @@ impl Shell {
             Command::OpenPalette => self.picker = Some(self.command_picker()),
             Command::SwitchThread => self.picker = Some(self.thread_picker()),
             Command::OpenOutline => self.picker = self.model.thread.as_ref().map(Picker::outline),
+            Command::OpenLink => self.picker = self.model.thread.as_ref().map(Picker::links),
             Command::ChooseTarget => self.picker = Some(self.target_picker()),
             Command::NewThread => {
                 self.show_pane(Pane::Thread);
@@ -288,6 +289,7 @@ impl Shell {
                 self.show_pane(Pane::Thread);
                 self.send(Intent::SwitchThread(thread));
             }
+            Choice::Link(url) => ctx.open_url(egui::OpenUrl::new_tab(url)),
             Choice::Message(message) => self.chat.jump_to_message(&message),
             Choice::Target(seat) => {
                 if let Some(thread) = self.model.thread_id().cloned() {
