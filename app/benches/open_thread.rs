@@ -1,11 +1,12 @@
-//! Opening a long thread: from the switch to it until its first frame, disk, host and layout included.
+//! Opening a long thread: from the switch to it until its first frame, disk, host and layout included, and until all
+//! of it is there.
 //!
-//! The thread has 10,000 messages and 40 MB; the reference parses the bytes of its file with `serde_json`.
+//! The first frame shows the thread's end; what is above it is read while that is on the screen. The thread has 10,000 messages and 40 MB; the reference parses the bytes of its file with `serde_json`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use egui_kittest::Harness;
+use egui_kittest::{Harness, kittest::NodeT as _};
 use folkmoot::shell::{Shell, StartOptions};
 use folkmoot::theme::fonts;
 use host::{Host, HostHandle, HostOptions, Intent};
@@ -14,11 +15,16 @@ use transcript::{Thread, ThreadId, ThreadStore, Timestamp};
 const MESSAGES: usize = 10_000;
 const RUNS: usize = 5;
 const TARGET: f64 = 1.5;
+/// The last message.
+const END: &str = "And so it ended.";
 /// Far longer than opening takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Six blocks and about four thousand bytes, a fifth of it code.
 fn message_text(n: usize) -> String {
+    if n + 1 == MESSAGES {
+        return END.to_owned();
+    }
     let prose = |words: usize, from: usize| -> String {
         const WORDS: [&str; 8] = [
             "stream",
@@ -107,7 +113,7 @@ fn window(home: &Path) -> (Harness<'static, Shell>, HostHandle) {
     (harness, handle)
 }
 
-/// Draws frames until the open thread has so many messages; the frame that shows them is drawn.
+/// Draws frames until the open thread has at least so many messages; the frame that shows them is drawn.
 fn draw_until(harness: &mut Harness<'_, Shell>, messages: usize) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -116,13 +122,21 @@ fn draw_until(harness: &mut Harness<'_, Shell>, messages: usize) {
         if model
             .thread
             .as_ref()
-            .is_some_and(|thread| thread.messages.len() == messages)
+            .is_some_and(|thread| thread.messages.len() >= messages)
         {
             return;
         }
         assert!(Instant::now() < deadline, "the thread does not open");
         std::thread::sleep(Duration::from_micros(200));
     }
+}
+
+/// Whether a text is on the screen, as a screen reader is told.
+fn shows(harness: &Harness<'_, Shell>, text: &str) -> bool {
+    harness.root().children_recursive().any(|node| {
+        let value = node.accesskit_node().value();
+        value.is_some_and(|value| value.contains(text))
+    })
 }
 
 fn best(mut run: impl FnMut() -> Duration) -> f64 {
@@ -148,24 +162,37 @@ fn main() {
             took
         })
     };
-    let open = best(|| {
+    let (mut first, mut whole) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..RUNS {
         // Each time anew, so that the thread is not in the host's memory.
         let home = tempfile::tempdir().expect("a temporary folder");
         let id = write_thread(home.path());
         let (mut harness, handle) = window(home.path());
-        draw_until(&mut harness, 0);
         for _ in 0..10 {
-            harness.step();
+            draw_until(&mut harness, 0);
         }
+        assert!(!shows(&harness, END), "nothing of the thread is shown yet");
         let began = Instant::now();
         handle
             .send(Intent::SwitchThread(id))
             .expect("the host takes it");
+        draw_until(&mut harness, 1);
+        first = first.min(began.elapsed().as_secs_f64());
+        assert!(
+            shows(&harness, END),
+            "the first frame shows the thread's end"
+        );
         draw_until(&mut harness, MESSAGES);
-        began.elapsed()
-    });
-    println!("open {:.0} ms, parse {:.0} ms", open * 1e3, parse * 1e3);
-    let ratio = open / parse;
+        whole = whole.min(began.elapsed().as_secs_f64());
+    }
+    println!(
+        "first frame {:.0} ms, all of it {:.0} ms ({:.2}x), parse {:.0} ms",
+        first * 1e3,
+        whole * 1e3,
+        whole / parse,
+        parse * 1e3
+    );
+    let ratio = first / parse;
     let verdict = if ratio <= TARGET { "ok" } else { "MISS" };
     println!(
         "bench open a thread of 40 MB to its first frame: {ratio:.2}x of serde_json parsing the same bytes (target <= {TARGET}x) {verdict}"

@@ -7,5 +7,6 @@ pub mod icons;
 pub mod layout_cache;
 pub mod markdown;
 pub mod selection;
+pub mod shared_text;
 pub mod thread_doc;
 pub mod virtual_list;

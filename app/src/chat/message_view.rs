@@ -12,6 +12,7 @@ use super::view::ChatAction;
 use crate::shell::command::Command;
 use crate::shell::model::Model;
 use crate::theme::SeatColor;
+use crate::widgets::shared_text::SharedText;
 use crate::widgets::thread_doc::{ContextView, ErrorView, MessageRole, MessageStatus, MessageView};
 
 /// Label of the action that runs a reply again.
@@ -20,17 +21,20 @@ const RETRY: &str = "Retry";
 const SETTINGS: &str = "Open settings";
 
 /// A message as it is shown.
-pub(super) fn message_view(message: &Message, model: &Model, clock: &Clock) -> MessageView {
+pub(super) fn message_view(message: &Arc<Message>, model: &Model, clock: &Clock) -> MessageView {
     let is_live = message.status() == Status::Streaming;
     let (content, reasoning) = match &model.thread {
-        Some(thread) if is_live => (model.live_text.as_str(), thread.live_reasoning.as_str()),
-        _ => (message.content(), ""),
+        Some(thread) if is_live => (
+            model.live_text.as_str().into(),
+            thread.live_reasoning.as_str().into(),
+        ),
+        _ => (SharedText::of(Arc::clone(message)), SharedText::default()),
     };
     MessageView {
         time: clock.label(message).into(),
         status: message_status(message, model),
-        content: content.into(),
-        reasoning: reasoning.into(),
+        content,
+        reasoning,
         context: message.context_blocks().iter().map(context_view).collect(),
         ..speaker_view(message, model)
     }

@@ -1,5 +1,6 @@
 //! The view of the open thread: header, messages, what waits, composer.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,10 @@ pub enum ChatAction {
 pub struct ChatView {
     doc: Option<ThreadDoc>,
     shown: Option<ThreadId>,
+    /// Whose messages the document holds.
+    doc_thread: Option<ThreadId>,
+    /// The message at the top of each thread that was left with its end out of sight.
+    left_at: HashMap<ThreadId, Arc<str>>,
     /// Whether the messages must be handed to the document anew at the next frame.
     is_stale: bool,
     composer: Composer,
@@ -91,6 +96,8 @@ impl ChatView {
         Self {
             doc: None,
             shown: None,
+            doc_thread: None,
+            left_at: HashMap::new(),
             is_stale: true,
             composer: Composer::default(),
             find: Find::default(),
@@ -439,12 +446,35 @@ impl ChatView {
             .as_ref()
             .map(|t| t.messages.as_slice())
             .unwrap_or_default();
-        let shown = messages.iter().filter(|m| m.status() != Status::Deleted);
-        let top = doc.top_message();
+        let shown: Vec<_> = messages
+            .iter()
+            .filter(|m| m.status() != Status::Deleted)
+            .collect();
         let clock = Clock::now();
-        doc.set_messages(shown.map(|message| message_view(message, model, &clock)));
-        if let Some(top) = top {
-            doc.show_at_top(&top);
+        let view = |message: &&Arc<transcript::Message>| message_view(message, model, &clock);
+        let thread = model.thread_id().cloned();
+        if let Some(left) = self.doc_thread.take() {
+            match doc.top_message() {
+                Some(top) => drop(self.left_at.insert(left.clone(), top)),
+                None => drop(self.left_at.remove(&left)),
+            }
+            self.doc_thread = Some(left);
+        }
+        let is_same = self.doc_thread == thread;
+        self.doc_thread = thread;
+        let earlier = shown.len().saturating_sub(doc.len());
+        let holds_end = is_same && earlier > 0 && !doc.is_empty() && {
+            let end = shown[earlier..].iter().map(|m| m.id().as_str());
+            doc.ids().eq(end)
+        };
+        if holds_end {
+            doc.prepend(shown[..earlier].iter().map(view));
+        } else {
+            doc.set_messages(shown.iter().map(view));
+        }
+        let left_at = self.doc_thread.as_ref().and_then(|id| self.left_at.get(id));
+        if let Some(top) = left_at.filter(|_| doc.list().follows_tail()) {
+            doc.show_at_top(top);
         }
     }
 

@@ -166,7 +166,7 @@ impl Model {
         match event {
             Event::Snapshot(snapshot) => return Some(self.take_snapshot(*snapshot)),
             Event::Resync => return Some(Change::Resync),
-            Event::ThreadOpened(thread) => {
+            Event::ThreadOpened(thread) | Event::ThreadEnd(thread) => {
                 self.open_thread(*thread);
                 return Some(Change::Thread);
             }

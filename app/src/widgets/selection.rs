@@ -53,6 +53,22 @@ impl Selection {
         Self::new(Unit::Grapheme, start, end)
     }
 
+    /// The same selection after `count` texts came before all others.
+    pub fn shifted(self, count: usize) -> Self {
+        let shift = |(start, end): (DocPos, DocPos)| {
+            let moved = |at: DocPos| DocPos {
+                text: at.text + count,
+                ..at
+            };
+            (moved(start), moved(end))
+        };
+        Self {
+            unit: self.unit,
+            origin: shift(self.origin),
+            head: shift(self.head),
+        }
+    }
+
     /// Moves the far end to the unit from `start` to `end`.
     pub fn extend_to(&mut self, start: DocPos, end: DocPos) {
         self.head = (start, end);

@@ -128,6 +128,35 @@ impl ThreadDoc {
         self.seen = None;
     }
 
+    /// Adds messages before all others. What is visible stays where it is, and so do selection and focus.
+    pub fn prepend(&mut self, messages: impl IntoIterator<Item = MessageView>) {
+        let content = &mut self.content;
+        let old = std::mem::take(&mut content.entries);
+        content.index.clear();
+        for view in messages {
+            content.add_entry(view);
+        }
+        let count = content.entries.len();
+        let estimates: Vec<f32> = content
+            .entries
+            .iter()
+            .map(Entry::unsplit_estimate)
+            .collect();
+        content.entries.extend(old);
+        content.index_entries();
+        content.selection = content.selection.map(|selection| selection.shifted(count));
+        for at in [&mut content.focused, &mut content.hovered] {
+            *at = at.map(|at| at + count);
+        }
+        self.dirty = self.dirty.iter().map(|at| at + count).collect();
+        self.seen = self.seen.map(|seen| seen + count);
+        self.list.splice(0..0, estimates);
+        // The first of the old ones follows another now.
+        if count > 0 && count < self.len() {
+            self.reshape(count);
+        }
+    }
+
     /// Adds a message at the end.
     pub fn push_message(&mut self, view: MessageView) {
         let content = &mut self.content;
@@ -172,17 +201,7 @@ impl ThreadDoc {
         self.list.splice(rows, []);
         let content = &mut self.content;
         content.entries.remove(at);
-        content.row_counts = content
-            .entries
-            .iter()
-            .map(|entry| entry.rows.len() as i64)
-            .collect();
-        content.index = content
-            .entries
-            .iter()
-            .enumerate()
-            .map(|(at, entry)| (entry.view.id.clone(), at))
-            .collect();
+        content.index_entries();
         content.selection = None;
         content.focused = None;
         self.dirty = std::mem::take(&mut self.dirty)
@@ -417,6 +436,14 @@ impl Content {
         self.entries
             .push(Entry::new(view, self.next_uid, self.metrics.clone()));
         self.next_uid += 1;
+    }
+
+    /// Counts rows and notes places anew, after messages moved.
+    fn index_entries(&mut self) {
+        let entries = self.entries.iter();
+        self.row_counts = entries.map(|entry| entry.rows.len() as i64).collect();
+        let ids = self.entries.iter().map(|entry| entry.view.id.clone());
+        self.index = ids.zip(0..).collect();
     }
 
     /// The rows of message `at`.

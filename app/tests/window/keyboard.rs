@@ -23,17 +23,7 @@ fn a_whole_conversation_needs_no_pointer() {
     // To the messages, from one to the next, and back.
     let is_focused =
         |w: &Window, role, name: &str| w.has(role, name) && w.control(role, name).is_focused();
-    for _ in 0..3 {
-        window.press(Key::F6);
-        if is_focused(&window, Role::List, "Messages") {
-            break;
-        }
-    }
-    assert!(
-        is_focused(&window, Role::List, "Messages"),
-        "{}",
-        window.outline()
-    );
+    window.focus_messages();
     window.press(Key::ArrowUp);
     window.press(Key::ArrowUp);
     window.until("the question in view", |w| {

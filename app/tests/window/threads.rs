@@ -2,6 +2,7 @@
 
 use egui::Key;
 use egui::accesskit::Role;
+use transcript::{NewMessage, Thread, ThreadStore, Timestamp};
 
 use crate::table::{SHORT_ANSWERS, Table};
 use crate::window::{CTRL, Window};
@@ -75,6 +76,87 @@ fn the_picker_switches_threads_by_a_part_of_the_title() {
             .threads()
             .contains(&("First matter".to_owned(), true))
     );
+}
+
+/// Title of a long thread.
+const LONG: &str = "A long matter";
+
+/// A thread file of `messages` messages, longer than what is read at once.
+fn long_thread(table: &Table, messages: usize) {
+    let now = Timestamp::now();
+    let mut thread = Thread::new("long".into(), now);
+    for nth in 0..messages {
+        let text = format!("Entry {nth}. {}", "Word after word. ".repeat(400));
+        let id = format!("m{nth}").as_str().into();
+        thread
+            .append(NewMessage::user(text), id, now)
+            .expect("a message fits");
+    }
+    thread.rename(LONG, now);
+    let (mut store, _) = ThreadStore::open(table.home(), now).expect("the store opens");
+    store.create(&thread).expect("the thread can be written");
+    store.fold(&thread).expect("the thread can be folded");
+    store.close().expect("the store closes");
+}
+
+#[test]
+fn a_long_thread_opens_at_its_end_and_is_there_as_a_whole() {
+    let table = Table::set(SHORT_ANSWERS);
+    long_thread(&table, 400);
+    let mut window = Window::open(table.home());
+    window.say("Second matter");
+    window.until_answered("Ann's answer.");
+    let opened = |w: &Window| {
+        let thread = w.shell().model().thread.as_ref();
+        thread.is_some_and(|t| t.id.as_str() == "long" && t.messages.len() == 400)
+    };
+    window.control(Role::ListBoxOption, LONG).click();
+    window.until("the whole of it", opened);
+    let last = |w: &Window| w.messages().last().map(|m| m.text.clone());
+    assert!(last(&window).is_some_and(|text| text.starts_with("Entry 399.")));
+    window.focus_messages();
+    window.press(Key::Home);
+    window.until("the beginning", |w| {
+        w.messages()
+            .first()
+            .is_some_and(|m| m.text.starts_with("Entry 0."))
+    });
+    // A thread that was left in the middle is found there again.
+    window.control(Role::ListBoxOption, "Second matter").click();
+    window.until("the other thread", |w| {
+        w.messages()
+            .first()
+            .is_some_and(|m| m.text == "Second matter")
+    });
+    window.control(Role::ListBoxOption, LONG).click();
+    window.until("the long thread, where it was left", |w| {
+        w.messages()
+            .first()
+            .is_some_and(|m| m.text.starts_with("Entry 0."))
+    });
+}
+
+#[test]
+fn a_long_thread_that_is_broken_in_the_middle_leaves_the_open_one_open() {
+    let table = Table::set(SHORT_ANSWERS);
+    long_thread(&table, 400);
+    let mut window = Window::open(table.home());
+    window.say("Second matter");
+    window.until_answered("Ann's answer.");
+    let path = table.home().join("threads/long.json");
+    let mut bytes = std::fs::read(&path).expect("the file");
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 40].fill(b'"');
+    std::fs::write(&path, bytes).expect("the file can be written");
+    window.control(Role::ListBoxOption, LONG).click();
+    window.until_seen("could not be opened");
+    window.until("the thread that was open", |w| {
+        w.messages()
+            .last()
+            .is_some_and(|m| m.text == "Ann's answer.")
+    });
+    window.say("still here");
+    window.until("another answer", |w| w.messages().len() == 4);
 }
 
 #[test]

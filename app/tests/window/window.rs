@@ -289,6 +289,21 @@ impl Window {
             .collect()
     }
 
+    /// Goes from part to part of the window until the messages have the keyboard.
+    #[track_caller]
+    pub(crate) fn focus_messages(&mut self) {
+        let is_there = |w: &Self| {
+            w.has(Role::List, "Messages") && w.control(Role::List, "Messages").is_focused()
+        };
+        for _ in 0..8 {
+            if is_there(self) {
+                return;
+            }
+            self.press(Key::F6);
+        }
+        panic!("the messages don't get the focus:\n{}", self.outline());
+    }
+
     /// Moves the pointer over the last message, so that its actions are seen.
     #[track_caller]
     pub(crate) fn hover_last_message(&mut self) {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tokio::task::block_in_place;
 use transcript::{
-    Access, Journal, JournalRecord, Message, MessageId, Notice, StoreError, Thread, ThreadId,
-    ThreadStore, ThreadSummary, Timestamp,
+    Access, Journal, JournalRecord, Message, MessageId, Notice, StoreError, Thread, ThreadEnd,
+    ThreadId, ThreadStore, ThreadSummary, Timestamp,
 };
 
 use crate::client_state::ClientState;
@@ -83,6 +83,11 @@ impl Disk {
     /// Reads a thread.
     pub(crate) fn load(&mut self, id: &ThreadId) -> Result<(Thread, Vec<Notice>), StoreError> {
         block_in_place(|| self.store.load(id, Timestamp::now()))
+    }
+
+    /// How a long thread ends, before the rest is read.
+    pub(crate) fn load_end(&self, id: &ThreadId) -> Option<ThreadEnd> {
+        block_in_place(|| self.store.load_end(id))
     }
 
     /// Folds the append log of a thread into its file.

@@ -337,6 +337,9 @@ pub enum Event {
     Resync,
     /// Another thread is open, or the open one changed beyond a delta.
     ThreadOpened(Box<ThreadSnapshot>),
+    /// How a long thread ends, to be shown while the rest of it is read. [`Event::ThreadOpened`] follows: with all of
+    /// this thread, or with the one that was open if this one can't be read.
+    ThreadEnd(Box<ThreadSnapshot>),
     /// The list of threads changed.
     Threads(Arc<Vec<ThreadSummary>>),
     /// Seats changed.

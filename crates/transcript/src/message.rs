@@ -214,6 +214,13 @@ pub struct NewMessage {
     pub route: Option<Route>,
 }
 
+/// Its content, for those who share the message rather than copy its text.
+impl AsRef<str> for Message {
+    fn as_ref(&self) -> &str {
+        &self.content
+    }
+}
+
 impl NewMessage {
     /// A message of the person.
     pub fn user(content: impl Into<String>) -> Self {

@@ -3,13 +3,14 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::thread::FORMAT_VERSION;
-use crate::thread_lines::read_by_line;
-use crate::{StoreError, Thread, ThreadId, ThreadSummary, Timestamp};
+use crate::thread_lines::{read_by_line, read_end_by_line};
+use crate::{Message, StoreError, Thread, ThreadId, ThreadSummary, Timestamp};
 
 /// Largest file that is read as a thread or a log, so that a stray file can't take all memory.
 const MAX_FILE_BYTES: u64 = 2 << 30;
@@ -69,6 +70,17 @@ pub(crate) fn read_thread(path: &Path) -> Result<Option<Thread>, StoreError> {
     read_file(path)?
         .map(|bytes| parse_thread(&bytes, path))
         .transpose()
+}
+
+/// The title and the last messages in a long thread file; `None` where only reading all of it can tell.
+///
+/// # Errors
+/// When the file is too large or can't be read.
+pub(crate) fn read_end(path: &Path) -> Result<Option<(String, Vec<Arc<Message>>)>, StoreError> {
+    let Some(file) = open_file(path)? else {
+        return Ok(None);
+    };
+    read_end_by_line(file).map_err(StoreError::io("read", path))
 }
 
 /// The thread in the bytes of a thread file.

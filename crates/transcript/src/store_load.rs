@@ -1,15 +1,42 @@
 //! Loading a thread: the thread file, its log, and what to do when either is damaged.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::append_log::replay;
 use crate::layout::check_id;
 use crate::live_log::{LiveLog, is_damage};
-use crate::saved_thread::{read_file, read_thread};
+use crate::saved_thread::{read_end, read_file, read_thread};
 use crate::store::ThreadStore;
-use crate::{Notice, StoreError, Thread, ThreadId, Timestamp};
+use crate::{Message, Notice, StoreError, Thread, ThreadId, Timestamp};
+
+/// How a long thread ends, read before the rest of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadEnd {
+    /// Its title; may be empty.
+    pub title: String,
+    /// Its last messages, in order, each of them settled.
+    pub messages: Vec<Arc<Message>>,
+}
 
 impl ThreadStore {
+    /// How a thread ends, in a time that doesn't grow with its length: something to show while [`Self::load`] reads
+    /// the whole. `None` for a short thread, for one whose log waits to be folded, and wherever only the whole can
+    /// tell.
+    pub fn load_end(&self, id: &ThreadId) -> Option<ThreadEnd> {
+        check_id(id).ok()?;
+        let is_pending = self
+            .live
+            .get(id)
+            .is_some_and(|live| !live.pending().is_empty());
+        let log_len = std::fs::metadata(self.layout.log(id)).map(|log| log.len());
+        if is_pending || log_len.is_ok_and(|len| len > 0) {
+            return None;
+        }
+        let (title, messages) = read_end(&self.layout.base(id)).ok()??;
+        Some(ThreadEnd { title, messages })
+    }
+
     /// Reads a thread and what its log adds. A torn end of the log is cut, a damaged one kept beside it; a damaged
     /// thread file is renamed, and if the log holds the thread from its beginning, the thread is had from there.
     /// A read-only store repairs nothing.

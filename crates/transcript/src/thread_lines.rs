@@ -4,10 +4,11 @@
 //! buffer; a file of any other layout is left to the general reader.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::Thread;
+use crate::{Message, Thread};
 
 /// What ends the first line.
 const MESSAGES_FOLLOW: &[u8] = b"\"messages\":[";
@@ -17,6 +18,9 @@ const END: &[u8] = b"]}";
 
 /// Bytes that are read and parsed at a time.
 const PIECE: usize = 1 << 17;
+
+/// Bytes at the end of a file in which its last messages are looked for.
+const END_PIECE: u64 = 1 << 18;
 
 /// Writes a thread file. A message that still streams is there as if it ended now.
 pub(crate) fn write_thread(thread: &Thread, out: &mut dyn Write) -> io::Result<()> {
@@ -42,6 +46,46 @@ pub(crate) fn write_thread(thread: &Thread, out: &mut dyn Write) -> io::Result<(
 /// reader would say what it is, or what is wrong.
 pub(crate) fn read_by_line(file: File) -> io::Result<Option<Thread>> {
     LineReader::new(file).thread()
+}
+
+/// The title and the last messages of a thread file of this layout, without reading what lies between; `None` for a
+/// file that is short, or not of this layout. Nothing is checked that only the whole could tell.
+pub(crate) fn read_end_by_line(mut file: File) -> io::Result<Option<(String, Vec<Arc<Message>>)>> {
+    let len = file.metadata()?.len();
+    if len < 4 * END_PIECE {
+        return Ok(None);
+    }
+    file.seek(SeekFrom::Start(len - END_PIECE))?;
+    let mut end = Vec::with_capacity(END_PIECE as usize);
+    (&mut file).take(END_PIECE).read_to_end(&mut end)?;
+    file.rewind()?;
+    let header = LineReader::new(file)
+        .next_line()?
+        .and_then(without_messages);
+    let Some(thread) = header else {
+        return Ok(None);
+    };
+    let messages = last_messages(&end);
+    Ok(messages.map(|messages| (thread.title().to_owned(), messages)))
+}
+
+/// The messages of the whole lines in the end of a thread file.
+fn last_messages(end: &[u8]) -> Option<Vec<Arc<Message>>> {
+    let lines = end.strip_suffix(b"\n]}\n")?;
+    let first = memchr::memchr(b'\n', lines)? + 1;
+    let mut messages: Vec<Arc<Message>> = Vec::new();
+    for line in lines[first..].split(|byte| *byte == b'\n') {
+        let json = std::str::from_utf8(line.strip_suffix(b",").unwrap_or(line)).ok()?;
+        let message: Message = serde_json::from_str(json).ok()?;
+        let follows = messages
+            .last()
+            .is_none_or(|before| before.seq() + 1 == message.seq());
+        if !follows || !message.status().is_terminal() {
+            return None;
+        }
+        messages.push(Arc::new(message));
+    }
+    Some(messages)
 }
 
 struct LineReader {

@@ -1,13 +1,12 @@
 //! A Markdown text that grows at its end, as a reply does while it streams.
 
-use std::sync::Arc;
-
 use super::blocks::{Block, BlockKind, Definitions, Fence, Root, Split, split_blocks, split_from};
+use crate::widgets::shared_text::SharedText;
 
 /// A text that is shared until it grows.
 #[derive(Clone, Debug)]
 enum Text {
-    Shared(Arc<str>),
+    Shared(SharedText),
     Growing(String),
 }
 
@@ -45,7 +44,8 @@ pub struct MarkdownDoc {
 
 impl MarkdownDoc {
     /// Splits a whole text.
-    pub fn new(text: Arc<str>) -> Self {
+    pub fn new(text: impl Into<SharedText>) -> Self {
+        let text = text.into();
         Self {
             split: split_blocks(&text),
             text: Text::Shared(text),

@@ -190,7 +190,7 @@ fn a_link_definition_after_a_closed_block_may_still_become_a_paragraph() {
     for piece in ["~~~\n", "~~~\n", "[a]: /u\n", " ", "- ", "\n", "a"] {
         doc.push(piece);
     }
-    assert_eq!(doc.blocks(), MarkdownDoc::new(doc.source().into()).blocks());
+    assert_eq!(doc.blocks(), MarkdownDoc::new(doc.source()).blocks());
 }
 
 proptest! {

@@ -13,6 +13,7 @@ use crate::theme::Metrics;
 use crate::widgets::{
     code_text::{LINES_PER_CHUNK, code_chunks, code_lines},
     markdown::{Block, BlockKind, MarkdownDoc, TABLE_ROWS_PER_PART, gap_before, table_parts},
+    shared_text::SharedText,
 };
 
 /// Line height and characters a line that estimates of heights go by.
@@ -23,7 +24,7 @@ const CODE_LINE: f32 = 18.0;
 const ESTIMATE_SAMPLE: usize = 512;
 
 enum Text {
-    Raw(Arc<str>),
+    Raw(SharedText),
     Split(Box<MarkdownDoc>),
 }
 
@@ -75,7 +76,7 @@ impl Entry {
             context_lines: HashMap::new(),
             streamed: matches!(view.status, MessageStatus::Streaming { .. }),
             view: MessageView {
-                content: Arc::default(),
+                content: SharedText::default(),
                 ..view
             },
         }
@@ -118,7 +119,7 @@ impl Entry {
         self.streamed = true;
         match &mut self.text {
             Text::Raw(raw) => {
-                self.text = Text::Raw(format!("{raw}{text}").into());
+                self.text = Text::Raw(format!("{}{text}", &**raw).into());
                 0
             }
             Text::Split(doc) => doc.push(text),
@@ -129,13 +130,13 @@ impl Entry {
         if self.is_split() {
             self.reasoning.push(text);
         } else {
-            self.view.reasoning = format!("{}{text}", self.view.reasoning).into();
+            self.view.reasoning = format!("{}{text}", &*self.view.reasoning).into();
         }
     }
 
     pub(super) fn set_reasoning(&mut self, text: &str) {
         self.reasoning = MarkdownDoc::default();
-        self.view.reasoning = Arc::default();
+        self.view.reasoning = SharedText::default();
         self.push_reasoning(text);
     }
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use crate::theme::SeatColor;
+use crate::{theme::SeatColor, widgets::shared_text::SharedText};
 
 /// A message's name, unique in its thread.
 pub type MessageId = Arc<str>;
@@ -70,11 +70,11 @@ pub struct MessageView {
     /// When, ready to be shown.
     pub time: Arc<str>,
     /// The text, Markdown.
-    pub content: Arc<str>,
+    pub content: SharedText,
     /// How far along it is.
     pub status: MessageStatus,
     /// What the model thought on the way.
-    pub reasoning: Arc<str>,
+    pub reasoning: SharedText,
     /// What the model was shown besides the thread.
     pub context: Vec<ContextView>,
 }
@@ -85,7 +85,7 @@ impl MessageView {
         id: impl Into<MessageId>,
         speaker: impl Into<Arc<str>>,
         role: MessageRole,
-        content: impl Into<Arc<str>>,
+        content: impl Into<SharedText>,
     ) -> Self {
         Self {
             id: id.into(),
@@ -96,7 +96,7 @@ impl MessageView {
             time: Arc::default(),
             content: content.into(),
             status: MessageStatus::Complete,
-            reasoning: Arc::default(),
+            reasoning: SharedText::default(),
             context: Vec::new(),
         }
     }

@@ -252,6 +252,39 @@ fn a_reply_that_streams_at_the_tail_leaves_no_gap() {
 }
 
 #[test]
+fn earlier_messages_come_in_above_without_moving_anything() {
+    let all = many(300);
+    for scrolled in [0.0, -700.0] {
+        let mut window = Window::with(all[250..].iter().cloned());
+        window.doc.scroll_by(scrolled);
+        window.frame();
+        window.doc.select(&all[297].id, 0..5);
+        let (before, selected) = (window.picture(), window.doc.selected_text());
+        let row = window.doc.list().placed()[0].row;
+        window.doc.prepend(all[..250].iter().cloned());
+        window.frame();
+        assert_eq!(window.picture(), before);
+        assert!(window.doc.list().placed()[0].row > row);
+        assert_eq!(window.doc.selected_text(), selected);
+        assert_eq!(window.doc.list().follows_tail(), scrolled == 0.0);
+        let ids: Vec<_> = window.doc.ids().map(str::to_owned).collect();
+        assert!(ids.iter().eq(all.iter().map(|view| &*view.id)));
+        // Each name still leads to its own message.
+        window.doc.jump_to(&all[3].id);
+        window.frame();
+        let seen = window.picture();
+        assert!(
+            seen.iter()
+                .any(|(id, key, _)| *id == all[3].id && *key == RowKey::Header)
+        );
+        assert_eq!(
+            window.doc.source(&all[260].id),
+            Some(&*all[260].content).filter(|text| !text.is_empty())
+        );
+    }
+}
+
+#[test]
 fn a_reply_that_streams_while_scrolled_up_moves_nothing_and_is_counted() {
     let mut window = Window::with(many(30));
     window.doc.scroll_by(-700.0);

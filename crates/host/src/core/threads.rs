@@ -8,7 +8,8 @@ use conversation::{Input, Orchestrator, PromptEstimator, Purpose, RequestId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use transcript::{
-    ContextBlock, MessageId, SeatId, StoreError, Thread, ThreadId, ThreadSummary, Timestamp,
+    ContextBlock, Message, MessageId, SeatId, StoreError, Thread, ThreadEnd, ThreadId,
+    ThreadSummary, Timestamp,
 };
 
 use super::{Core, FOLD_AFTER};
@@ -158,6 +159,11 @@ impl Core {
 
     pub(super) fn switch_thread(&mut self, id: &ThreadId) {
         if !self.threads.contains_key(id) {
+            let end = self.disk.load_end(id);
+            let shows_end = end.is_some();
+            if let Some(end) = end {
+                self.publish_end(id, end);
+            }
             match self.disk.load(id) {
                 Ok((thread, notices)) => {
                     for notice in notices {
@@ -174,6 +180,10 @@ impl Core {
                     );
                     self.listed = self.disk.list();
                     self.publish_threads();
+                    let open = self.thread_snapshot(&self.current.clone());
+                    if let Some(open) = open.filter(|_| shows_end) {
+                        self.publish(&Event::ThreadOpened(Box::new(open)));
+                    }
                     return;
                 }
             }
@@ -360,19 +370,42 @@ impl Core {
         }
     }
 
+    /// Shows how a long thread ends while the rest of it is still to be read.
+    fn publish_end(&mut self, id: &ThreadId, end: ThreadEnd) {
+        let snapshot = self.quiet_snapshot(id, end.title, end.messages);
+        self.publish(&Event::ThreadEnd(Box::new(snapshot)));
+    }
+
     /// A thread as clients show it.
     pub(super) fn thread_snapshot(&self, id: &ThreadId) -> Option<ThreadSnapshot> {
         let live = self.threads.get(id)?;
+        let title = live.thread.title().to_owned();
         Some(ThreadSnapshot {
-            id: id.clone(),
-            title: live.thread.title().to_owned(),
-            messages: live.thread.messages().to_vec(),
             live_reasoning: live.live_reasoning.clone(),
             turn: live.turn.clone(),
             queue: QueueState {
                 waiting: live.orchestrator.queued(),
                 is_paused: live.orchestrator.is_paused(),
             },
+            dropped: live.dropped.clone(),
+            ..self.quiet_snapshot(id, title, live.thread.messages().to_vec())
+        })
+    }
+
+    /// A thread in which nothing goes on, with what is remembered about it.
+    fn quiet_snapshot(
+        &self,
+        id: &ThreadId,
+        title: String,
+        messages: Vec<Arc<Message>>,
+    ) -> ThreadSnapshot {
+        ThreadSnapshot {
+            id: id.clone(),
+            title,
+            messages,
+            live_reasoning: String::new(),
+            turn: TurnState::default(),
+            queue: QueueState::default(),
             draft: self
                 .state
                 .drafts
@@ -386,8 +419,8 @@ impl Core {
                 .cloned()
                 .unwrap_or_default(),
             default_target: self.default_target(id).cloned(),
-            dropped: live.dropped.clone(),
-        })
+            dropped: Vec::new(),
+        }
     }
 
     /// Moves a thread to the top of the list, as it is now.

@@ -284,3 +284,67 @@ fn a_thread_of_fifty_thousand_messages_is_saved_and_loaded() {
     assert_eq!(store.list()[0].messages, 50_001);
     assert_eq!(store.load(&"t".into(), NOW).unwrap().0, thread);
 }
+
+#[test]
+fn a_long_thread_tells_its_end_before_all_of_it_is_read() {
+    let home = tempfile::tempdir().unwrap();
+    let mut store = open(&home);
+    let mut thread = Thread::new("t".into(), NOW);
+    for nth in 0..3_000 {
+        let (id, text) = (format!("m{nth}"), format!("é\n{nth} ").repeat(nth % 150));
+        thread
+            .append(NewMessage::user(text), MessageId::from(id), NOW)
+            .unwrap();
+    }
+    store.create(&thread).unwrap();
+    store.fold(&thread).unwrap();
+    let end = store.load_end(thread.id()).unwrap();
+    assert_eq!(end.title, thread.title());
+    assert!(
+        (100..1_000).contains(&end.messages.len()),
+        "{}",
+        end.messages.len()
+    );
+    assert!(thread.messages().ends_with(&end.messages));
+    say(&mut store, &mut thread, "one more");
+    assert_eq!(store.load_end(thread.id()), None, "one waits");
+    store.commit().unwrap();
+    assert_eq!(store.load_end(thread.id()), None, "one is in the log");
+    store.fold(&thread).unwrap();
+    let end = store.load_end(thread.id()).unwrap();
+    assert_eq!(end.messages.last(), thread.messages().last());
+}
+
+#[test]
+fn only_a_file_that_ends_as_it_was_written_tells_its_end() {
+    let home = tempfile::tempdir().unwrap();
+    let mut store = open(&home);
+    let mut thread = Thread::new("t".into(), NOW);
+    for nth in 0..40 {
+        let id = MessageId::from(format!("m{nth}"));
+        thread
+            .append(NewMessage::user("word ".repeat(8_000)), id, NOW)
+            .unwrap();
+    }
+    store.create(&thread).unwrap();
+    store.fold(&thread).unwrap();
+    assert!(store.load_end(thread.id()).is_some());
+    assert_eq!(store.load_end(&"other".into()), None);
+    assert_eq!(store.load_end(&"../t".into()), None);
+    let path = file(&home, "t.json");
+    let good = fs::read(&path).unwrap();
+    let last = good.iter().rposition(|byte| *byte == b'w').unwrap();
+    for (what, bytes) in [
+        ("cut off", good[..good.len() - 9].to_vec()),
+        ("followed by more", [&good[..], b"more"].concat()),
+        ("no text", {
+            let mut bytes = good.clone();
+            bytes[last] = 0xff;
+            bytes
+        }),
+        ("another layout", serde_json::to_vec(&thread).unwrap()),
+    ] {
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(store.load_end(thread.id()), None, "{what}");
+    }
+}
