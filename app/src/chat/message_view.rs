@@ -6,7 +6,7 @@ use std::time::Instant;
 use host::Intent;
 use jiff::civil::Date;
 use jiff::{ZonedDateTime, tz::TimeZone};
-use transcript::{ContextBlock, Message, MessageId, Role, Status, ThreadId};
+use transcript::{ContextBlock, FailureKind, Message, MessageId, Role, Status, ThreadId};
 
 use super::view::ChatAction;
 use crate::shell::command::Command;
@@ -14,11 +14,6 @@ use crate::shell::model::Model;
 use crate::theme::SeatColor;
 use crate::widgets::shared_text::SharedText;
 use crate::widgets::thread_doc::{ContextView, ErrorView, MessageRole, MessageStatus, MessageView};
-
-/// Label of the action that runs a reply again.
-const RETRY: &str = "Retry";
-/// Label of the action that opens the settings.
-const SETTINGS: &str = "Open settings";
 
 /// A message as it is shown.
 pub(super) fn message_view(message: &Arc<Message>, model: &Model, clock: &Clock) -> MessageView {
@@ -85,33 +80,43 @@ pub(super) fn message_status(message: &Message, model: &Model) -> MessageStatus 
         },
         (Status::Error, error) => {
             let text = error.unwrap_or("The reply failed.");
-            let action = if needs_settings(text) {
-                SETTINGS
-            } else {
-                RETRY
-            };
             MessageStatus::Failed(ErrorView {
                 text: text.into(),
-                action: Some(action.into()),
+                action: Some(Remedy::of(message).label().into()),
             })
         }
-        (Status::Cancelled, Some(error)) if error.starts_with("cut off") => MessageStatus::CutOff,
+        (Status::Cancelled, _) if message.failure() == Some(FailureKind::CutOff) => {
+            MessageStatus::CutOff
+        }
         (Status::Cancelled, _) => MessageStatus::Stopped,
         (Status::Complete | Status::Deleted, _) => MessageStatus::Complete,
     }
 }
 
-/// Whether an error is mended in the settings rather than by another try.
-fn needs_settings(error: &str) -> bool {
-    [
-        "no key is stored",
-        "no endpoint called",
-        "answered with status 401",
-        " 401",
-        "is the key right",
-    ]
-    .iter()
-    .any(|sign| error.contains(sign))
+/// The one thing that helps when a reply failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Remedy {
+    Retry,
+    Settings,
+    NewThread,
+}
+
+impl Remedy {
+    fn of(message: &Message) -> Self {
+        match message.failure() {
+            Some(FailureKind::Configuration) => Self::Settings,
+            Some(FailureKind::ContextFull) => Self::NewThread,
+            Some(FailureKind::CutOff | FailureKind::RateLimited) | None => Self::Retry,
+        }
+    }
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Retry => "Retry",
+            Self::Settings => "Open settings",
+            Self::NewThread => "Start a new thread",
+        }
+    }
 }
 
 /// What the action of a message's error card does.
@@ -121,15 +126,13 @@ pub(super) fn resolve_error(thread: &ThreadId, message: &MessageId, model: &Mode
         .as_ref()
         .map(|t| t.messages.as_slice())
         .unwrap_or_default();
-    let error = messages
-        .iter()
-        .find(|m| m.id() == message)
-        .and_then(|m| m.error())
-        .unwrap_or_default();
-    if needs_settings(error) {
-        ChatAction::Command(Command::OpenSettings)
-    } else {
-        ChatAction::Intent(Box::new(Intent::Retry(thread.clone(), message.clone())))
+    let failed = messages.iter().find(|m| m.id() == message);
+    match failed.map_or(Remedy::Retry, |message| Remedy::of(message)) {
+        Remedy::Settings => ChatAction::Command(Command::OpenSettings),
+        Remedy::NewThread => ChatAction::Command(Command::NewThread),
+        Remedy::Retry => {
+            ChatAction::Intent(Box::new(Intent::Retry(thread.clone(), message.clone())))
+        }
     }
 }
 

@@ -234,7 +234,7 @@ fn a_narrow_window_with_everything_that_went_wrong() {
         "I would first look",
         Settlement::cancelled(None),
     );
-    let cut = Settlement::cancelled(Some("cut off: the reply ended early".to_owned()));
+    let cut = Settlement::cut_off("cut off: the reply ended early");
     say(
         &mut thread,
         Some(("gemini", "gemini-4-pro")),

@@ -124,6 +124,17 @@ fn a_reply_cut_in_the_middle_keeps_its_text_and_says_so() {
 }
 
 #[test]
+fn a_prompt_that_is_too_long_leads_to_a_new_thread() {
+    let table = Table::set(
+        "[[step]]\nstatus = 400\nbody = { error = { message = \"Too much.\", code = \"context_length_exceeded\" } }\n",
+    );
+    let mut window = failed(&table);
+    assert!(window.sees("Too much."));
+    window.click("Start a new thread");
+    window.until_seen("Who sits at the table");
+}
+
+#[test]
 fn a_refused_key_leads_to_the_settings() {
     let table = Table::set(
         "[[step]]\nstatus = 401\nbody = { error = { message = \"Incorrect API key provided.\" } }\n",

@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use crate::ending::Failure;
 use crate::prompt::Prompt;
 
 /// How many drafts are written.
@@ -60,7 +61,7 @@ pub enum Progress {
     /// These requests come next.
     Next(Vec<StepRequest>),
     /// It can't go on, for this reason.
-    Failed(String),
+    Failed(Failure),
 }
 
 /// A Bonfire up to its synthesis, which is an ordinary reply.
@@ -76,7 +77,7 @@ pub struct Bonfire {
 #[derive(Clone, Debug, Default)]
 struct Draft {
     text: String,
-    outcome: Option<Result<(), String>>,
+    outcome: Option<Result<(), Failure>>,
 }
 
 impl Bonfire {
@@ -120,10 +121,10 @@ impl Bonfire {
 
     /// A step has ended; an error, or silence, fails it. One draft is enough to go on; a plan and a critique
     /// are indispensable.
-    pub fn step_ended(&mut self, step: Step, outcome: Result<(), String>) -> Progress {
+    pub fn step_ended(&mut self, step: Step, outcome: Result<(), Failure>) -> Progress {
         let outcome = outcome.and_then(|()| {
             if self.said(step).trim().is_empty() {
-                Err("the model answered with nothing".to_owned())
+                Err("the model answered with nothing".into())
             } else {
                 Ok(())
             }
@@ -135,7 +136,7 @@ impl Bonfire {
                 }
                 self.after_drafts()
             }
-            (step, Err(error)) => Progress::Failed(format!("{step}: {error}")),
+            (step, Err(failure)) => Progress::Failed(failure.within(step)),
             (Step::Plan, Ok(())) => Progress::Next(
                 (0..DRAFTS)
                     .map(|nth| self.request(Step::Draft(nth)))
@@ -157,10 +158,8 @@ impl Bonfire {
             .drafts
             .iter()
             .find_map(|draft| draft.outcome.as_ref()?.as_ref().err());
-        Progress::Failed(format!(
-            "every draft failed: {}",
-            first_error.map_or("", String::as_str)
-        ))
+        let first_error = first_error.cloned().unwrap_or_else(|| "".into());
+        Progress::Failed(first_error.within("every draft failed"))
     }
 
     fn good_drafts(&self) -> impl Iterator<Item = &str> {
@@ -336,7 +335,7 @@ mod tests {
             let (mut bonfire, _) = Bonfire::start(base(), false);
             assert_eq!(
                 bonfire.step_ended(step, Err("no credit left".into())),
-                Progress::Failed(format!("{step}: no credit left"))
+                Progress::Failed(Failure::from("no credit left").within(step))
             );
             assert!(matches!(
                 bonfire.step_ended(step, Ok(())),

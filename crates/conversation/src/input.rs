@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use transcript::{ContextBlock, MessageId, SeatId, Usage};
+use transcript::{ContextBlock, FailureKind, MessageId, SeatId, Usage};
 
 /// Names one request to a model, unique for the life of an orchestrator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -99,8 +99,8 @@ pub enum Input {
         request: RequestId,
         /// Why, in words for the person, the provider's own where it sent some.
         error: String,
-        /// The connection ended before the reply did.
-        cut_off: bool,
+        /// What kind of failure it was, where that is known.
+        kind: Option<FailureKind>,
     },
     /// The person stops the turn. What has arrived stays, seats still to speak are skipped, and queued
     /// messages wait until [`Input::Resume`]. A message sent meanwhile is answered at once.

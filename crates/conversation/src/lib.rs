@@ -55,6 +55,7 @@ mod turn;
 pub mod turn_context;
 
 pub use context_block::render_context_block;
+pub use ending::Failure;
 pub use estimate::{Draft, PromptEstimate, PromptEstimator};
 pub use event::TurnEvent;
 pub use input::{Finish, Input, RequestId, SendMode};

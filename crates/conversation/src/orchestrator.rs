@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use transcript::{MessageId, NewMessage, Status, Thread};
 
+use crate::ending::Failure;
 use crate::event::TurnEvent;
 use crate::input::{Input, RequestId};
 use crate::output::{Durability, Output};
@@ -127,9 +128,9 @@ impl Orchestrator {
             Input::Failed {
                 request,
                 error,
-                cut_off,
+                kind,
             } => self.request_ended(request, &mut writer, |reply, last_request, writer| {
-                reply.failed(request, &error, cut_off, last_request, writer)
+                reply.failed(request, Failure::new(error, kind), last_request, writer)
             }),
             Input::Stop => self.stop(&mut writer),
             Input::Resume => self.resume(&mut writer),

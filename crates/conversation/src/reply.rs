@@ -4,7 +4,7 @@ use transcript::{MessageId, Settlement, Usage};
 
 use crate::Seat;
 use crate::bonfire::{Bonfire, Progress, Step, StepRequest};
-use crate::ending::{failure_text, finish_error, of_failed, of_finished, total_usage};
+use crate::ending::{Failure, finish_error, of_failed, of_finished, total_usage};
 use crate::event::TurnEvent;
 use crate::input::{Finish, RequestId, SendMode};
 use crate::journal_entry::JournalEntry;
@@ -160,24 +160,19 @@ impl Reply {
     pub(crate) fn failed(
         &mut self,
         request: RequestId,
-        error: &str,
-        cut_off: bool,
+        failure: Failure,
         next_request: &mut u64,
         writer: &mut ThreadWriter<'_, '_>,
     ) -> After {
         let Some(open) = self.close(request, writer) else {
             return After::Continues;
         };
-        self.journal_error(&open, failure_text(error, cut_off), writer);
+        self.journal_error(&open, failure.text.clone(), writer);
         match open.purpose {
-            Purpose::Reply | Purpose::Bonfire(Step::Synthesis) => self
-                .settle(writer, |said_something| {
-                    of_failed(error, cut_off, said_something)
-                }),
-            Purpose::Bonfire(step) => {
-                let outcome = Err(failure_text(error, cut_off));
-                self.step_ended(step, outcome, next_request, writer)
+            Purpose::Reply | Purpose::Bonfire(Step::Synthesis) => {
+                self.settle(writer, |said_something| of_failed(failure, said_something))
             }
+            Purpose::Bonfire(step) => self.step_ended(step, Err(failure), next_request, writer),
         }
     }
 
@@ -198,7 +193,7 @@ impl Reply {
     fn step_ended(
         &mut self,
         step: Step,
-        outcome: Result<(), String>,
+        outcome: Result<(), Failure>,
         next_request: &mut u64,
         writer: &mut ThreadWriter<'_, '_>,
     ) -> After {
@@ -213,7 +208,7 @@ impl Reply {
                 }
                 After::Continues
             }
-            Progress::Failed(error) => self.settle(writer, |_| Settlement::error(error)),
+            Progress::Failed(failure) => self.settle(writer, |_| failure.settlement()),
         }
     }
 

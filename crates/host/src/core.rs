@@ -76,6 +76,7 @@ pub(crate) struct Core {
     demo_when_empty: bool,
     endpoints: Arc<Vec<EndpointStatus>>,
     endpoint_checks: BTreeMap<String, u64>,
+    looks: HashMap<String, endpoints::Look>,
     last_check: u64,
     seats: Arc<Vec<SeatView>>,
     /// The seats as the conversation knows them.
@@ -130,6 +131,7 @@ impl Core {
             demo_when_empty: parts.demo_when_empty,
             endpoints: Arc::default(),
             endpoint_checks: BTreeMap::new(),
+            looks: HashMap::new(),
             last_check: 0,
             seats: Arc::default(),
             table: Vec::new(),
@@ -278,10 +280,17 @@ impl Core {
     fn next_deadline(&self) -> Option<Instant> {
         let deadlines = &self.deadlines;
         let fold = self.unfolded.values().min().map(|at| *at + FOLD_AFTER);
-        [deadlines.commit, deadlines.state, deadlines.settings, fold]
-            .into_iter()
-            .flatten()
-            .min()
+        let look = self.looks.values().filter_map(|look| look.next).min();
+        [
+            deadlines.commit,
+            deadlines.state,
+            deadlines.settings,
+            fold,
+            look,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     async fn work_that_is_due(&mut self) {
@@ -298,6 +307,7 @@ impl Core {
             self.reload_settings().await;
         }
         self.fold_what_rests(now);
+        self.look_again(now);
     }
 
     /// Makes all remembered changes durable; a refusal of the disk is shown until it is over.

@@ -8,7 +8,7 @@ use models::{
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use transcript::{ThreadId, Usage};
+use transcript::{FailureKind, ThreadId, Usage};
 
 use crate::core::Inbound;
 
@@ -123,6 +123,23 @@ pub(crate) fn chat_request(model: &str, prompt: &Prompt, effort: Option<String>)
     ChatRequest {
         effort,
         ..ChatRequest::new(model, messages)
+    }
+}
+
+/// What kind of failure an error is, as far as it decides what helps.
+pub(crate) fn failure_kind(error: &ModelError) -> Option<FailureKind> {
+    match error {
+        ModelError::CutOff => Some(FailureKind::CutOff),
+        ModelError::RateLimited { .. } => Some(FailureKind::RateLimited),
+        ModelError::NotAnEventStream { .. }
+        | ModelError::RedirectRefused { .. }
+        | ModelError::UnusableKey { .. }
+        | ModelError::Setup { .. } => Some(FailureKind::Configuration),
+        error if error.is_context_overflow() => Some(FailureKind::ContextFull),
+        error if error.is_unauthorized() || error.is_unknown_model() => {
+            Some(FailureKind::Configuration)
+        }
+        _ => None,
     }
 }
 

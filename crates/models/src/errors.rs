@@ -20,7 +20,7 @@ pub enum ModelError {
     #[error("empty reply: the endpoint answered with nothing; retry, or pick another model")]
     Empty,
     /// The provider refused or failed, in its own words.
-    #[error("{host} answered{}: {message}{}", status_label(*status, code.as_deref()), hint(*status, code.as_deref(), message))]
+    #[error("{host} answered{}: {message}{}{}", status_label(*status, code.as_deref()), hint(*status, code.as_deref(), message), trace_label(trace_id.as_deref()))]
     Provider {
         /// Who answered.
         host: Box<str>,
@@ -38,7 +38,7 @@ pub enum ModelError {
         retry_after: Option<Duration>,
     },
     /// A limit of the account or the provider was reached. Never retried by itself.
-    #[error("{host} limits the rate{}: {message}", wait_label(*retry_after))]
+    #[error("{host} limits the rate{}: {message}{}", wait_label(*retry_after), trace_label(trace_id.as_deref()))]
     RateLimited {
         /// Who answered.
         host: Box<str>,
@@ -200,6 +200,11 @@ impl ModelError {
             )
     }
 
+    /// Whether the endpoint has no such model, or nothing at the address that was asked.
+    pub fn is_unknown_model(&self) -> bool {
+        self.status() == Some(404) || self.code() == Some("model_not_found")
+    }
+
     /// Whether the prompt didn't fit into the model's context window.
     pub fn is_context_overflow(&self) -> bool {
         match self {
@@ -293,6 +298,11 @@ fn status_label(status: Option<u16>, code: Option<&str>) -> String {
         (None, Some(code)) => format!(" with an error ({code})"),
         (None, None) => " with an error".to_owned(),
     }
+}
+
+/// What the provider's support asks for first.
+fn trace_label(id: Option<&str>) -> String {
+    id.map_or_else(String::new, |id| format!(" [request {id}]"))
 }
 
 fn wait_label(wait: Option<Duration>) -> String {

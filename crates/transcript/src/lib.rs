@@ -52,7 +52,8 @@ pub use id::{MessageId, SeatId, ThreadId};
 pub use index::ThreadSummary;
 pub use journal::{Journal, JournalKind, JournalReader, JournalRecord};
 pub use message::{
-    BlockKind, ContextBlock, Message, NewMessage, Role, Route, Settlement, Status, Usage,
+    BlockKind, ContextBlock, FailureKind, Message, NewMessage, Role, Route, Settlement, Status,
+    Usage,
 };
 pub use notice::{Access, Notice, NoticeSeverity, StoreError};
 pub use search::find_in_text;

@@ -98,6 +98,20 @@ pub struct Route {
     pub extra: Map<String, Value>,
 }
 
+/// What kind of failure ended a reply, as far as it decides what helps. What fits none is only told in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureKind {
+    /// The connection or the provider ended the reply before the model did.
+    CutOff,
+    /// A key, an address, a model's name or a login is missing or wrong.
+    Configuration,
+    /// The prompt didn't fit into the model's context window.
+    ContextFull,
+    /// A limit of the account or the provider was reached.
+    RateLimited,
+}
+
 /// One message. Read through its methods; changed only through [`crate::Thread`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
@@ -110,6 +124,7 @@ pub struct Message {
     pub(crate) targets: Vec<SeatId>,
     pub(crate) status: Status,
     pub(crate) error: Option<String>,
+    pub(crate) failure: Option<FailureKind>,
     pub(crate) usage: Option<Usage>,
     pub(crate) route: Option<Route>,
     pub(crate) created_at: Timestamp,
@@ -160,6 +175,11 @@ impl Message {
     /// Why it ended, where it did not end well.
     pub fn error(&self) -> Option<&str> {
         self.error.as_deref()
+    }
+
+    /// What kind of failure ended it, where that is known.
+    pub fn failure(&self) -> Option<FailureKind> {
+        self.failure
     }
 
     /// What it cost, where reported.
@@ -261,6 +281,8 @@ pub struct Settlement {
     pub status: Status,
     /// Why, where it did not end well.
     pub error: Option<String>,
+    /// What kind of failure it was, where that is known.
+    pub failure: Option<FailureKind>,
     /// What it cost, where reported.
     pub usage: Option<Usage>,
     /// The model as answered, where it differs from the one asked for.
@@ -275,6 +297,7 @@ impl Settlement {
         Self {
             status: Status::Complete,
             error: None,
+            failure: None,
             usage: None,
             model: None,
             content: None,
@@ -287,6 +310,14 @@ impl Settlement {
             status: Status::Error,
             error: Some(why.into()),
             ..Self::complete()
+        }
+    }
+
+    /// Ended before the model was done; what came of it stays.
+    pub fn cut_off(why: impl Into<String>) -> Self {
+        Self {
+            failure: Some(FailureKind::CutOff),
+            ..Self::cancelled(Some(why.into()))
         }
     }
 
@@ -317,6 +348,9 @@ impl Serialize for Message {
         map.serialize_entry("status", &self.status)?;
         if let Some(error) = &self.error {
             map.serialize_entry("error", error)?;
+        }
+        if let Some(failure) = &self.failure {
+            map.serialize_entry("failure", failure)?;
         }
         if let Some(usage) = &self.usage {
             map.serialize_entry("usage", usage)?;
@@ -360,6 +394,7 @@ impl<'de> Visitor<'de> for MessageVisitor {
         let mut context_blocks = None;
         let mut targets = None;
         let mut error = None;
+        let mut failure = None;
         let mut usage = None;
         let mut route = None;
         let mut extra = Map::new();
@@ -375,6 +410,14 @@ impl<'de> Visitor<'de> for MessageVisitor {
                 Key::ContextBlocks => context_blocks = map.next_value()?,
                 Key::Targets => targets = map.next_value()?,
                 Key::Error => error = map.next_value()?,
+                Key::Failure => {
+                    let value: Value = map.next_value()?;
+                    failure = FailureKind::deserialize(&value).ok();
+                    if failure.is_none() {
+                        // A kind that a later version knows.
+                        extra.insert("failure".to_owned(), value);
+                    }
+                }
                 Key::Usage => usage = map.next_value()?,
                 Key::Route => route = map.next_value()?,
                 Key::Other(name) if extra.contains_key(&name) => {
@@ -397,6 +440,7 @@ impl<'de> Visitor<'de> for MessageVisitor {
             context_blocks: context_blocks.unwrap_or_default(),
             targets: targets.unwrap_or_default(),
             error,
+            failure,
             usage,
             route,
             extra,
@@ -415,6 +459,7 @@ enum Key {
     ContextBlocks,
     Targets,
     Error,
+    Failure,
     Usage,
     Route,
     Other(String),
@@ -442,6 +487,7 @@ impl<'de> Deserialize<'de> for Key {
                     "contextBlocks" => Key::ContextBlocks,
                     "targets" => Key::Targets,
                     "error" => Key::Error,
+                    "failure" => Key::Failure,
                     "usage" => Key::Usage,
                     "route" => Key::Route,
                     other => Key::Other(other.to_owned()),

@@ -232,6 +232,7 @@ impl Thread {
                 Role::User | Role::System => Status::Complete,
             },
             error: None,
+            failure: None,
             usage: None,
             route: new.route,
             created_at: now,
@@ -267,6 +268,7 @@ impl Thread {
         let message = self.streaming_mut(id)?;
         message.status = end.status;
         message.error = end.error;
+        message.failure = end.failure;
         message.usage = end.usage;
         if let Some(content) = end.content {
             message.content = content;
@@ -298,6 +300,7 @@ impl Thread {
         message.content = String::new();
         message.context_blocks = Vec::new();
         message.error = None;
+        message.failure = None;
         message.status = Status::Deleted;
         self.updated_at = now;
         Ok(Arc::clone(&self.messages[index]))

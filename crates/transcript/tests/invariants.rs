@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use transcript::{
-    ContextBlock, Message, NewMessage, Role, Route, SeatId, Settlement, Status, Thread,
-    ThreadError, ThreadId, Timestamp,
+    ContextBlock, FailureKind, Message, NewMessage, Role, Route, SeatId, Settlement, Status,
+    Thread, ThreadError, ThreadId, Timestamp,
 };
 
 const SEATS: [&str; 4] = ["claude", "gpt", "user", "stranger"];
@@ -152,8 +152,14 @@ fn a_file_of_other_writers_survives_load_and_save() {
           "targets":["claude"],"status":"complete","createdAt":"2026-01-01T00:00:00.000Z","stars":3},
          {"id":"b","seq":1,"role":"assistant","speaker":"claude","content":"ho","status":"complete",
           "usage":{"inputTokens":3,"outputTokens":4,"cachedTokens":2},
-          "route":{"endpoint":"keyed","model":"m","region":"eu"},"createdAt":"2026-01-01T00:00:01.000Z"}]}"##;
+          "route":{"endpoint":"keyed","model":"m","region":"eu"},"createdAt":"2026-01-01T00:00:01.000Z"},
+         {"id":"c","seq":2,"role":"assistant","speaker":"claude","content":"","status":"error","error":"no",
+          "failure":"context-full","createdAt":"2026-01-01T00:00:02.000Z"},
+         {"id":"d","seq":3,"role":"assistant","speaker":"claude","content":"","status":"error","error":"no",
+          "failure":"of-a-later-version","createdAt":"2026-01-01T00:00:03.000Z"}]}"##;
     let thread: Thread = serde_json::from_str(text).unwrap();
+    let failures: Vec<_> = thread.messages().iter().map(|m| m.failure()).collect();
+    assert_eq!(failures, [None, None, Some(FailureKind::ContextFull), None]);
     let again = serde_json::to_value(&thread).unwrap();
     assert_eq!(
         again,

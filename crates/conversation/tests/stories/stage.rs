@@ -98,7 +98,7 @@ impl Stage {
         self.input(Input::Failed {
             request,
             error: error.into(),
-            cut_off: false,
+            kind: None,
         })
     }
 

@@ -4,7 +4,7 @@ use conversation::{
     Effort, Finish, Input, JournalEntry, Output, PromptRole, QueuedKind, RequestId, Seat, SendMode,
     TurnEvent,
 };
-use transcript::{Role, Usage};
+use transcript::{FailureKind, Role, Usage};
 
 use crate::record::{ids, seat};
 use crate::stage::{
@@ -356,9 +356,11 @@ fn a_reply_that_is_cut_off_is_cancelled_with_that_word_or_an_error_if_empty() {
         let outputs = stage.input(Input::Failed {
             request: open.request,
             error: error.into(),
-            cut_off: true,
+            kind: Some(FailureKind::CutOff),
         });
         assert_eq!(stage.lines()[1], format!("claude {line}"));
+        let kind = stage.thread.messages()[1].failure();
+        assert_eq!(kind, Some(FailureKind::CutOff));
         assert_eq!(ended(&outputs), Some(false));
     }
 }

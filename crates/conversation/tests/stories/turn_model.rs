@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use conversation::{Durability, Finish, Input, Output, RequestId, SendMode, TurnEvent};
 use proptest::prelude::*;
-use transcript::{MessageId, Role, Status, Thread};
+use transcript::{FailureKind, MessageId, Role, Status, Thread};
 
 use crate::stage::{Stage, aborted, send_as};
 
@@ -108,7 +108,7 @@ impl Model {
             Happening::Failed(nth, cut_off) => Input::Failed {
                 request: self.pick(*nth)?,
                 error: "503".into(),
-                cut_off: *cut_off,
+                kind: cut_off.then_some(FailureKind::CutOff),
             },
             Happening::Stale(nth) => {
                 let request = RequestId(u64::from(*nth));
@@ -247,7 +247,7 @@ fn run(happenings: &[Happening]) -> (Thread, Vec<Vec<Output>>) {
         input = Input::Failed {
             request,
             error: "503".into(),
-            cut_off: false,
+            kind: None,
         };
     }
     assert!(stage.orchestrator.queued().is_empty());

@@ -7,7 +7,8 @@ use models::{
     Auth, Endpoint, EndpointKind, ModelError, ModelInfo, Profile, SecretString, VaultError,
 };
 use rehearsal::{Options, Rehearsal, Script};
-use sidecar::SidecarEndpoint;
+use sidecar::{Health, HealthState, HealthTracker, SidecarEndpoint};
+use tokio::time::Instant;
 use url::Url;
 
 use super::{Core, Inbound};
@@ -17,6 +18,13 @@ use crate::seats;
 use crate::settings::EndpointAuth;
 
 pub(super) const CHECKING: EndpointState = EndpointState::Checking;
+
+/// An endpoint on this machine is looked at again and again: the person starts and stops it beside the window.
+#[derive(Default)]
+pub(super) struct Look {
+    tracker: HealthTracker,
+    pub(super) next: Option<Instant>,
+}
 
 /// What an endpoint answered when it was asked how it is.
 pub(crate) struct EndpointAnswer {
@@ -63,6 +71,7 @@ impl Core {
             }));
         }
         self.endpoints = Arc::new(endpoints);
+        self.looks.clear();
         if self.demo_when_empty && seats::needs_demo(&self.settings, &self.endpoints) {
             self.start_demo().await;
         }
@@ -78,33 +87,80 @@ impl Core {
             .map(|e| e.id.clone())
             .collect();
         for id in asked {
-            self.last_check += 1;
-            let check = self.last_check;
-            self.endpoint_checks.insert(id.clone(), check);
             self.change_endpoint(&id, |status| status.state = CHECKING);
-            let core = self.inbox.clone();
-            let client = self.client.clone();
-            match self.endpoint(&id) {
-                Ok(endpoint) => {
-                    tokio::spawn(async move {
-                        let answer = ask(&client, endpoint, check).await;
-                        let _ended = core.send(Inbound::Endpoint(answer)).await;
-                    });
-                }
-                Err(error) => {
-                    let answer = failed(id, check, &error);
-                    tokio::spawn(async move {
-                        let _ended = core.send(Inbound::Endpoint(answer)).await;
-                    });
-                }
-            }
+            self.ask_endpoint(id);
         }
         self.publish_endpoints();
         self.resolve_seats();
     }
 
+    /// Asks those endpoints whose next look is due, without a word unless something changed.
+    pub(super) fn look_again(&mut self, now: Instant) {
+        let is_due = |look: &mut Look| look.next.take_if(|at| *at <= now).is_some();
+        let due: Vec<String> = self
+            .looks
+            .iter_mut()
+            .filter_map(|(id, look)| is_due(look).then(|| id.clone()))
+            .collect();
+        for id in due {
+            self.ask_endpoint(id);
+        }
+    }
+
+    fn ask_endpoint(&mut self, id: String) {
+        self.last_check += 1;
+        let check = self.last_check;
+        self.endpoint_checks.insert(id.clone(), check);
+        let core = self.inbox.clone();
+        let client = self.client.clone();
+        let endpoint = self.endpoint(&id);
+        tokio::spawn(async move {
+            let answer = match endpoint {
+                Ok(endpoint) => ask(&client, endpoint, check).await,
+                Err(error) => failed(id, check, &error),
+            };
+            let _ended = core.send(Inbound::Endpoint(answer)).await;
+        });
+    }
+
+    /// Takes an answer of an endpoint on this machine into account with those before it, and plans the next look.
+    fn in_context(&mut self, answer: EndpointAnswer) -> EndpointAnswer {
+        let is_local = self.endpoint(&answer.id).is_ok_and(|e| e.is_loopback());
+        if !is_local {
+            return answer;
+        }
+        let look = self.looks.entry(answer.id.clone()).or_default();
+        let shown = look.tracker.observe(Health {
+            state: match answer.state {
+                EndpointState::Green => HealthState::Green,
+                EndpointState::Amber => HealthState::Amber,
+                EndpointState::Red | EndpointState::Checking => HealthState::Red,
+            },
+            detail: answer.detail,
+            models: answer.models,
+        });
+        let answer = EndpointAnswer {
+            state: state_of(shown.state),
+            detail: shown.detail.clone(),
+            models: shown.models.clone(),
+            ..answer
+        };
+        look.next = Some(Instant::now() + look.tracker.next_look());
+        answer
+    }
+
     pub(super) async fn endpoint_answer(&mut self, answer: EndpointAnswer) {
         if self.endpoint_checks.get(&answer.id) != Some(&answer.check) {
+            return;
+        }
+        let answer = self.in_context(answer);
+        let is_known = self.endpoints.iter().any(|status| {
+            status.id == answer.id
+                && status.state == answer.state
+                && status.detail == answer.detail
+                && status.models == answer.models
+        });
+        if is_known {
             return;
         }
         self.change_endpoint(&answer.id, |status| {
@@ -329,15 +385,10 @@ async fn ask(client: &models::Client, endpoint: Endpoint, check: u64) -> Endpoin
             }
         };
         let health = sidecar::check(&sidecar, client).await;
-        let state = match health.state {
-            sidecar::HealthState::Green => EndpointState::Green,
-            sidecar::HealthState::Amber => EndpointState::Amber,
-            sidecar::HealthState::Red => EndpointState::Red,
-        };
         return EndpointAnswer {
             id,
             check,
-            state,
+            state: state_of(health.state),
             detail: health.detail,
             models: health.models,
         };
@@ -369,6 +420,14 @@ async fn ask(client: &models::Client, endpoint: Endpoint, check: u64) -> Endpoin
             }
         }
         Err(error) => failed(id, check, &error),
+    }
+}
+
+fn state_of(health: HealthState) -> EndpointState {
+    match health {
+        HealthState::Green => EndpointState::Green,
+        HealthState::Amber => EndpointState::Amber,
+        HealthState::Red => EndpointState::Red,
     }
 }
 

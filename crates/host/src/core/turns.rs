@@ -7,7 +7,7 @@ use conversation::{
 use models::{EndpointKind, ModelError};
 use tokio_util::sync::CancellationToken;
 use transcript::{
-    ContextBlock, JournalRecord, MessageId, Role, SeatId, Status, ThreadId, Timestamp,
+    ContextBlock, FailureKind, JournalRecord, MessageId, Role, SeatId, Status, ThreadId, Timestamp,
 };
 
 use super::{Core, Inbound};
@@ -326,7 +326,7 @@ impl Core {
                 Input::Failed {
                     request,
                     error: error.to_owned(),
-                    cut_off: true,
+                    kind: Some(FailureKind::CutOff),
                 }
             }
             NewsKind::Ended(result) => {
@@ -358,11 +358,10 @@ impl Core {
             },
             Err(error) => {
                 self.look_after(thread, &error);
-                let cut_off = matches!(error, ModelError::CutOff);
                 Input::Failed {
                     request,
                     error: error.to_string(),
-                    cut_off,
+                    kind: stream::failure_kind(&error),
                 }
             }
         }

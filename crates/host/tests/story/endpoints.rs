@@ -184,3 +184,40 @@ fn a_seat_of_the_proxy_waits_for_the_notice_about_terms() {
     }
     host.shutdown();
 }
+
+#[test]
+fn a_server_on_this_machine_that_is_started_later_is_found_by_itself() {
+    let script = "[[step]]\nmodel = 'model-a'\nreply = 'x'";
+    let port = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap().port()
+    };
+    let home = tempfile::tempdir().unwrap();
+    let settings = settings_for(&format!("http://127.0.0.1:{port}/v1"), "");
+    std::fs::write(home.path().join("settings.toml"), settings).unwrap();
+    let (host, _handle, events, _snapshot) = start(home.path());
+    let script_is = |state: EndpointState| {
+        move |event: &Event| match event {
+            Event::Endpoints(endpoints) => endpoints
+                .iter()
+                .any(|e| e.id == "script" && e.state == state)
+                .then_some(()),
+            _ => None,
+        }
+    };
+    wait(&events, "nobody there", script_is(EndpointState::Red));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let options = rehearsal::Options {
+        port,
+        ..rehearsal::Options::default()
+    };
+    let server = runtime
+        .block_on(rehearsal::Rehearsal::start(
+            rehearsal::Script::parse(script).unwrap(),
+            options,
+        ))
+        .unwrap();
+    wait(&events, "the server", script_is(EndpointState::Green));
+    drop(server);
+    host.shutdown();
+}
