@@ -6,7 +6,7 @@ use egui::{Align, CentralPanel, Frame, Layout, Margin, Panel, Ui};
 use host::{Events, Host, HostHandle, Intent, SendMessage};
 use serde::{Deserialize, Serialize};
 
-use crate::chat::thread_panel::{ThreadPanel, ThreadPanelAction};
+use crate::chat::thread_panel::{self, ThreadPanel, ThreadPanelAction};
 use crate::chat::view::{ChatAction, ChatContext, ChatView};
 use crate::settings::{SettingsContext, SettingsView};
 use crate::theme::{ThemeName, Tokens};
@@ -18,6 +18,7 @@ mod dialogs;
 pub mod keymap;
 pub mod model;
 pub mod notices;
+pub mod parts;
 pub mod performance;
 pub mod picker;
 mod run;
@@ -31,6 +32,7 @@ use dialogs::{FileDialog, Renaming};
 use keymap::Keymap;
 use model::{Change, Model};
 use notices::Notices;
+use parts::Part;
 use performance::Performance;
 use picker::{Picker, PickerOutcome};
 pub use start::{StartOptions, run};
@@ -52,14 +54,6 @@ pub enum Pane {
     Thread,
     /// The settings.
     Settings,
-}
-
-/// A part of the window that F6 moves between.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    SidePanel,
-    Thread,
-    Composer,
 }
 
 /// The window.
@@ -88,7 +82,8 @@ pub struct Shell {
     is_software_rendered: bool,
     has_warmed_fonts: bool,
     folder_dialog: Option<FileDialog>,
-    part: Part,
+    /// What F6 goes through, in reading order, as of the last frame.
+    parts: Vec<Part>,
     clipboard: Option<String>,
     /// Whether a first run has yet to be greeted by the demo table.
     greets: bool,
@@ -133,7 +128,7 @@ impl Shell {
             is_software_rendered: options.is_software_rendered,
             has_warmed_fonts: false,
             folder_dialog: None,
-            part: Part::Composer,
+            parts: Vec::new(),
             clipboard: None,
             greets: options.greets,
         };
@@ -270,13 +265,14 @@ impl Shell {
 
     fn window_ui(&mut self, ui: &mut Ui) {
         let ctx = ui.ctx().clone();
+        self.parts.clear();
         self.banner_ui(ui);
         let tokens = Arc::clone(&self.tokens);
-        Panel::bottom("status bar")
+        let status_bar = Panel::bottom("status bar")
             .exact_size(tokens.metrics.size.status_bar)
             .frame(bar_frame(&tokens))
             .show(ui, |ui| self.status_bar_ui(ui));
-        Panel::left("rail")
+        let rail = Panel::left("rail")
             .exact_size(tokens.metrics.size.rail)
             .resizable(false)
             .frame(
@@ -285,6 +281,7 @@ impl Shell {
                     .inner_margin(Margin::symmetric(8, 8)),
             )
             .show(ui, |ui| self.rail_ui(ui));
+        self.parts.push(Part::panel(rail.response.rect));
         // The first frame decides how wide it is, so it waits until the last run's width is known.
         let has_room = ui.available_width() >= SIDE_PANEL_FROM;
         if self.window.shows_side_panel && self.model.is_ready && has_room {
@@ -299,7 +296,10 @@ impl Shell {
                         .inner_margin(Margin::same(8)),
                 )
                 .show(ui, |ui| self.side_panel_ui(ui));
-            self.window.side_panel_width = panel.response.rect.width();
+            let area = panel.response.rect;
+            self.window.side_panel_width = area.width();
+            let first = thread_panel::filter_id();
+            self.parts.push(Part::with_first(area, first));
         }
         if self.performance.is_open {
             Panel::right("performance")
@@ -314,6 +314,7 @@ impl Shell {
         CentralPanel::default()
             .frame(Frame::new().fill(tokens.surface.base))
             .show(ui, |ui| self.tiles_ui(ui));
+        self.parts.push(Part::panel(status_bar.response.rect));
         self.overlays_ui(&ctx);
     }
 
@@ -396,8 +397,11 @@ impl Shell {
                     keymap: &self.keymap,
                 };
                 self.chat_actions = self.chat.chat_ui(ui, &self.tokens, &context);
+                self.parts.extend_from_slice(self.chat.parts());
             }
             Pane::Settings => {
+                let area = ui.available_rect_before_wrap();
+                self.parts.push(Part::panel(area));
                 let context = SettingsContext {
                     settings: &self.model.settings,
                     problems: &self.model.settings_problems,

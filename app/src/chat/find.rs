@@ -106,8 +106,13 @@ impl Find {
         action
     }
 
+    /// The id of the text field.
+    pub fn field_id() -> Id {
+        Id::unique("find in thread")
+    }
+
     fn field_ui(&mut self, ui: &mut Ui, tokens: &Tokens) -> Option<FindAction> {
-        let id = Id::unique("find in thread");
+        let id = Self::field_id();
         // Esc has taken the focus away by now.
         let has_focus = ui.memory(|m| m.has_focus(id) || m.had_focus_last_frame(id));
         let mut action = None;

@@ -24,6 +24,7 @@ use super::message_view::{Clock, message_status, message_view, speaker_view};
 use crate::shell::command::Command;
 use crate::shell::keymap::Keymap;
 use crate::shell::model::{Change, Model};
+use crate::shell::parts::Part;
 use crate::theme::Tokens;
 use crate::widgets::thread_doc::{ThreadAction, ThreadDoc};
 use crate::widgets::virtual_list::SCROLLBAR_WIDTH;
@@ -80,6 +81,8 @@ pub struct ChatView {
     left_draft: Option<Intent>,
     /// Height of the composer and the lines above it, in points.
     composer_height: f32,
+    /// What F6 goes through here, in reading order.
+    parts: Vec<Part>,
     /// Replaces the message from this one on, in a fork, when it is sent.
     editing: Option<MessageId>,
 }
@@ -109,8 +112,14 @@ impl ChatView {
             draft_at: None,
             left_draft: None,
             composer_height: 0.0,
+            parts: Vec::new(),
             editing: None,
         }
+    }
+
+    /// What F6 goes through here, in reading order, as of the last frame.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
     }
 
     /// Shows the model's thread, from the beginning.
@@ -407,6 +416,7 @@ impl ChatView {
     ) -> Vec<ChatAction> {
         let mut actions = Vec::new();
         let full_height = ui.available_height();
+        self.parts.clear();
         self.refresh_doc(ui.ctx(), tokens, context.model);
         self.head_ui(ui, tokens, context, &mut actions);
         self.find_bar_ui(ui, tokens, context.model);
@@ -431,7 +441,16 @@ impl ChatView {
             self.composer_height = height;
             ui.ctx().request_discard("the composer's height changed");
         }
+        let messages = ui.available_rect_before_wrap();
+        let first = self.doc.as_ref().map(ThreadDoc::focus_id);
+        self.parts.push(Part {
+            area: messages,
+            first,
+        });
         self.messages_ui(ui, tokens, context, &mut actions);
+        let composer = bottom.response.rect;
+        let first = Composer::field_id();
+        self.parts.push(Part::with_first(composer, first));
         self.timed_work(ui.ctx(), context.model, &mut actions);
         actions
     }
@@ -488,11 +507,11 @@ impl ChatView {
         let frame = Frame::new()
             .fill(tokens.surface.base)
             .inner_margin(Margin::symmetric(16, 6));
-        let wanted = Panel::top("thread header")
+        let header = Panel::top("thread header")
             .frame(frame)
-            .show(ui, |ui| header_ui(ui, tokens, context, self.composer.mode))
-            .inner;
-        for action in wanted {
+            .show(ui, |ui| header_ui(ui, tokens, context, self.composer.mode));
+        self.parts.push(Part::panel(header.response.rect));
+        for action in header.inner {
             actions.push(match action {
                 HeaderAction::Command(command) => ChatAction::Command(command),
                 HeaderAction::SetDefaultTarget(seat) => match context.model.thread_id().cloned() {

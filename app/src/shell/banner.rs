@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{Align, Frame, Layout, Margin, Panel, RichText, Ui};
 use host::Intent;
 
-use super::Shell;
+use super::{Shell, parts::Part};
 use crate::theme::Tokens;
 use crate::widgets::icons;
 
@@ -17,11 +17,11 @@ impl Shell {
             .fill(tokens.surface.raised)
             .inner_margin(Margin::symmetric(16, 8));
         if self.model.shows_terms_notice {
-            let accepted = Panel::top("terms notice")
+            let panel = Panel::top("terms notice")
                 .frame(frame)
-                .show(ui, |ui| terms_ui(ui, &tokens))
-                .inner;
-            if accepted {
+                .show(ui, |ui| terms_ui(ui, &tokens));
+            self.parts.push(Part::panel(panel.response.rect));
+            if panel.inner {
                 self.send(Intent::DismissTermsNotice);
             }
         } else if let Some(folder) = self
@@ -30,11 +30,11 @@ impl Shell {
             .clone()
             .filter(|_| self.model.folder_asks_trust)
         {
-            let trusted = Panel::top("trust")
+            let panel = Panel::top("trust")
                 .frame(frame)
-                .show(ui, |ui| trust_ui(ui, &folder))
-                .inner;
-            if trusted {
+                .show(ui, |ui| trust_ui(ui, &folder));
+            self.parts.push(Part::panel(panel.response.rect));
+            if panel.inner {
                 self.send(Intent::TrustFolder(folder));
             }
         }

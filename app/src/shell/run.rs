@@ -6,8 +6,10 @@ use transcript::{Role, Status, ThreadId};
 
 use super::command::{COMMANDS, Command};
 use super::dialogs::DialogPurpose;
+use super::parts::focus_next;
 use super::picker::{Choice, Item, Picker};
-use super::{Pane, Part, Shell};
+use super::{Pane, Shell};
+use crate::chat::thread_panel;
 
 /// Zoom steps, as factors.
 const ZOOM_STEP: f32 = 1.1;
@@ -33,7 +35,7 @@ impl Shell {
             }
             Command::ShowThreads => {
                 self.window.shows_side_panel = true;
-                self.part = Part::SidePanel;
+                ctx.memory_mut(|m| m.request_focus(thread_panel::filter_id()));
             }
             Command::OpenSettings => self.show_pane(Pane::Settings),
             Command::OpenSettingsFile => self.open_settings_file(ctx),
@@ -56,16 +58,14 @@ impl Shell {
             Command::ZoomReset => zoom(ctx, 1.0),
             Command::CloseTab => self.close_settings(),
             Command::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
-            Command::FocusNextPanel => self.focus_part(ctx, true),
-            Command::FocusPreviousPanel => self.focus_part(ctx, false),
+            Command::FocusNextPanel => focus_next(ctx, &self.parts, true),
+            Command::FocusPreviousPanel => focus_next(ctx, &self.parts, false),
             Command::FocusComposer => {
                 self.show_pane(Pane::Thread);
-                self.part = Part::Composer;
                 self.chat.focus_composer();
             }
             Command::FocusThread => {
                 self.show_pane(Pane::Thread);
-                self.part = Part::Thread;
                 self.chat.focus_messages(ctx);
             }
             thread_command => self.run_on_thread(thread_command),
@@ -202,24 +202,6 @@ impl Shell {
         if let Some(tile) = self.tiles.tiles.find_pane(&Pane::Settings) {
             self.tiles.remove_recursively(tile);
             self.show_pane(Pane::Thread);
-        }
-    }
-
-    fn focus_part(&mut self, ctx: &egui::Context, forward: bool) {
-        let parts: &[Part] = if self.window.shows_side_panel {
-            &[Part::SidePanel, Part::Thread, Part::Composer]
-        } else {
-            &[Part::Thread, Part::Composer]
-        };
-        let here = parts.iter().position(|p| *p == self.part).unwrap_or(0);
-        let step = if forward { 1 } else { parts.len() - 1 };
-        self.part = parts[(here + step) % parts.len()];
-        match self.part {
-            Part::SidePanel => {
-                ctx.memory_mut(|m| m.request_focus(crate::chat::thread_panel::filter_id()));
-            }
-            Part::Thread => self.chat.focus_messages(ctx),
-            Part::Composer => self.chat.focus_composer(),
         }
     }
 

@@ -279,6 +279,9 @@ impl ThreadDoc {
             return false;
         };
         self.split_entry(at);
+        if self.content.entries[at].uncover(byte) {
+            self.reshape(at);
+        }
         let first = self.content.rows_of(at).start;
         let row = first + self.content.entries[at].row_at_byte(byte);
         self.list.jump_to(row, true);

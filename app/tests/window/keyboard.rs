@@ -4,7 +4,7 @@ use egui::Key;
 use egui::accesskit::Role;
 use egui_kittest::kittest::NodeT;
 
-use crate::table::Table;
+use crate::table::{SHORT_ANSWERS, Table};
 use crate::window::{COMPOSER, CTRL, Window};
 
 #[test]
@@ -81,33 +81,83 @@ fn a_whole_conversation_needs_no_pointer() {
 
 #[test]
 fn f6_goes_through_the_parts_of_the_window_both_ways() {
-    let table = Table::set("[[step]]\nreply = \"Yes.\"");
+    let table = Table::set(SHORT_ANSWERS);
     let mut window = Window::open(table.home());
     window.say("hello");
-    window.until_answered("Yes.");
+    window.until_answered("Ann's answer.");
     let focus = |w: &Window| -> String {
-        let parts = [
-            (Role::TextInput, "Filter threads"),
-            (Role::List, "Messages"),
-            (Role::MultilineTextInput, COMPOSER),
-        ];
-        let found = parts
-            .into_iter()
-            .find(|(role, name)| w.control(*role, name).is_focused());
-        found.map_or_else(String::new, |(_, name)| name.to_owned())
+        let focused = w.focused();
+        focused.unwrap_or_else(|| "nothing".to_owned())
     };
-    let mut forth = Vec::new();
-    for _ in 0..3 {
-        window.press(Key::F6);
-        forth.push(focus(&window));
-    }
-    assert_eq!(forth, ["Filter threads", "Messages", COMPOSER]);
-    let mut back = Vec::new();
-    for _ in 0..3 {
-        window.press_with(egui::Modifiers::SHIFT, Key::F6);
-        back.push(focus(&window));
-    }
-    assert_eq!(back, ["Messages", "Filter threads", COMPOSER]);
+    let messages = "Messages";
+    let forth: Vec<String> = (0..6)
+        .map(|_| {
+            window.press(Key::F6);
+            focus(&window)
+        })
+        .collect();
+    assert_eq!(
+        forth,
+        [
+            "script: ready. Check again",
+            "Threads",
+            "Filter threads",
+            "Thread: hello. Switch thread",
+            messages,
+            COMPOSER
+        ]
+    );
+    let back: Vec<String> = (0..3)
+        .map(|_| {
+            window.press_with(egui::Modifiers::SHIFT, Key::F6);
+            focus(&window)
+        })
+        .collect();
+    assert_eq!(
+        back,
+        [messages, "Thread: hello. Switch thread", "Filter threads"]
+    );
+    // The search bar and the settings are parts while they are open.
+    window.press_with(CTRL, Key::F);
+    window.press(Key::F6);
+    assert_eq!(focus(&window), messages);
+    window.press_with(egui::Modifiers::SHIFT, Key::F6);
+    assert_eq!(focus(&window), "Find in thread");
+    window.press(Key::Escape);
+    window.press_with(CTRL, Key::Comma);
+    window.until_seen("Every change is written to");
+    let seen: Vec<String> = (0..5)
+        .map(|_| {
+            window.press(Key::F6);
+            focus(&window)
+        })
+        .collect();
+    assert!(seen.iter().all(|name| name != messages), "{seen:?}");
+    assert!(
+        seen.iter()
+            .any(|name| name.contains("Add") || name.contains("Seat")),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn what_the_model_saw_is_read_by_keys() {
+    let table = Table::set("[[step]]\nreply = \"Yes.\"");
+    let mut window = Window::open(table.home());
+    let lines: Vec<String> = (0..300).map(|n| format!("line {n} of it")).collect();
+    window.say(&lines.join("\n\n"));
+    window.until_answered("Yes.");
+    window.press_with(crate::window::CTRL_SHIFT, Key::I);
+    window.until_seen("What the model saw");
+    assert!(!window.has(Role::Label, "line 299 of it"));
+    window.press(Key::End);
+    window.until("the end", |w| w.has(Role::Label, "line 299 of it"));
+    window.press(Key::PageUp);
+    window.until("more of it", |w| !w.has(Role::Label, "line 299 of it"));
+    window.press(Key::Home);
+    window.until("the beginning", |w| w.has(Role::Label, "line 0 of it"));
+    window.press(Key::Escape);
+    window.until_gone("What the model saw");
 }
 
 #[test]

@@ -289,6 +289,14 @@ impl Window {
             .collect()
     }
 
+    /// The name of what has the keyboard.
+    pub(crate) fn focused(&self) -> Option<String> {
+        let mut nodes = self.harness.root().children_recursive();
+        let focused = nodes.find(|node| node.accesskit_node().is_focused())?;
+        let node = focused.accesskit_node();
+        node.label().or_else(|| node.value())
+    }
+
     /// Goes from part to part of the window until the messages have the keyboard.
     #[track_caller]
     pub(crate) fn focus_messages(&mut self) {

@@ -1,7 +1,7 @@
 //! "What the model saw": the messages of a reply's requests, over everything.
 
 use conversation::{PromptMessage, PromptRole};
-use egui::{Align, Id, Layout, RichText, ScrollArea};
+use egui::{Align, Id, Key, Layout, Modifiers, RichText, ScrollArea, Ui, Vec2, vec2};
 
 use super::ChatView;
 use crate::theme::{Tokens, fonts::Families};
@@ -63,6 +63,10 @@ impl ChatView {
                 .max_height(size.y)
                 .auto_shrink(false)
                 .show_rows(ui, row_height, inspection.lines.len(), |ui, rows| {
+                    let keys = scroll_keys(ui, row_height, size.y);
+                    if keys != Vec2::ZERO {
+                        ui.scroll_with_delta(keys);
+                    }
                     for (line, is_head) in &inspection.lines[rows] {
                         let text = RichText::new(line).size(tokens.metrics.typ.code);
                         let text = if *is_head {
@@ -78,4 +82,31 @@ impl ChatView {
             self.inspection = None;
         }
     }
+}
+
+/// How far the keys of this frame scroll: by a row, by a page, or to either end.
+fn scroll_keys(ui: &Ui, row: f32, page: f32) -> Vec2 {
+    /// Beyond the end of any text.
+    const ALL: f32 = 1e9;
+    let steps = [
+        (Key::ArrowUp, vec2(0.0, row)),
+        (Key::ArrowDown, vec2(0.0, -row)),
+        (Key::ArrowLeft, vec2(4.0 * row, 0.0)),
+        (Key::ArrowRight, vec2(-4.0 * row, 0.0)),
+        (Key::PageUp, vec2(0.0, page - row)),
+        (Key::PageDown, vec2(0.0, row - page)),
+        (Key::Space, vec2(0.0, row - page)),
+        (Key::Home, vec2(0.0, ALL)),
+        (Key::End, vec2(0.0, -ALL)),
+    ];
+    ui.input_mut(|input| {
+        let pressed = |(key, step): (Key, Vec2)| {
+            let times = input.count_and_consume_key(Modifiers::NONE, key);
+            step * times as f32
+        };
+        steps
+            .map(pressed)
+            .into_iter()
+            .fold(Vec2::ZERO, |a, b| a + b)
+    })
 }

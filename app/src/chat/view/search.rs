@@ -5,8 +5,9 @@ use std::sync::mpsc::{Receiver, channel};
 use egui::{Frame, Panel, Ui};
 
 use super::ChatView;
-use crate::chat::find::{FindAction, FindHit};
+use crate::chat::find::{Find, FindAction, FindHit};
 use crate::shell::model::Model;
+use crate::shell::parts::Part;
 use crate::theme::Tokens;
 
 /// A search on its way.
@@ -38,11 +39,12 @@ impl ChatView {
         if !self.find.is_open {
             return;
         }
-        let action = Panel::top("find bar")
+        let bar = Panel::top("find bar")
             .frame(Frame::NONE)
-            .show(ui, |ui| self.find.find_ui(ui, tokens))
-            .inner;
-        match action {
+            .show(ui, |ui| self.find.find_ui(ui, tokens));
+        self.parts
+            .push(Part::with_first(bar.response.rect, Find::field_id()));
+        match bar.inner {
             Some(FindAction::Changed) => self.begin_search(ui.ctx(), model, true),
             None if std::mem::take(&mut self.searches_again) => {
                 self.begin_search(ui.ctx(), model, false);

@@ -201,6 +201,23 @@ impl Entry {
         })
     }
 
+    /// Opens the collapsed code that hides byte `byte` of the source, if any does.
+    pub(super) fn uncover(&mut self, byte: usize) -> bool {
+        let hides = |(block, code): (&u32, &Code)| {
+            let shown = self.shown_lines(*block);
+            let hidden = code.lines.get(shown..).unwrap_or_default();
+            let (first, last) = (hidden.first()?, hidden.last()?);
+            (first.start..=last.end).contains(&byte).then_some(*block)
+        };
+        let Some(block) = self.codes.iter().find_map(hides) else {
+            return false;
+        };
+        if let Some(code) = self.codes.get_mut(&block) {
+            code.expanded = Some(true);
+        }
+        true
+    }
+
     /// The line numbers of one chunk of a code block.
     pub(super) fn code_chunk(&self, block: u32, chunk: u32) -> Range<usize> {
         let shown = self.shown_lines(block);

@@ -510,6 +510,30 @@ fn a_hit_is_jumped_to_and_marked() {
 }
 
 #[test]
+fn a_hit_in_collapsed_code_opens_it_and_is_in_view() {
+    let code: String = (0..200)
+        .map(|line| format!("let line_{line} = 1;\n"))
+        .collect();
+    let text = format!("before\n\n```rust\n{code}```\n\nafter");
+    let mut window = Window::with(many(20).into_iter().chain([seat("code", &text)]));
+    let byte = text.find("line_170").unwrap();
+    assert!(window.doc.jump_to_byte(&"code".into(), byte));
+    window.frame();
+    let shown = window.doc.content.entries[20].shown_lines(1);
+    assert_eq!(shown, 200);
+    let chunks = window.row_keys(20);
+    let holds = |key: &RowKey| match *key {
+        RowKey::CodeBody(block, chunk) => {
+            let lines = window.doc.content.entries[20].code_chunk(block, chunk);
+            lines.contains(&170)
+        }
+        _ => false,
+    };
+    let key = *chunks.iter().find(|key| holds(key)).unwrap();
+    assert!(window.row_rect(20, key).is_some(), "{:?}", window.picture());
+}
+
+#[test]
 fn what_is_opened_at_the_tail_opens_below_the_line_that_was_clicked() {
     let mut window = Window::with(many(10).into_iter().chain([MessageView {
         reasoning: "thought\n\n".repeat(60).into(),
