@@ -59,7 +59,7 @@ pub use ending::Failure;
 pub use estimate::{Draft, PromptEstimate, PromptEstimator};
 pub use event::TurnEvent;
 pub use input::{Finish, Input, RequestId, SendMode};
-pub use journal_entry::JournalEntry;
+pub use journal_entry::{JournalEntry, instructions, thoughts};
 pub use label_echo::{LabelStripper, foreign_label, strip_own_label};
 pub use mention::{Mention, MentionKind, mentions};
 pub use orchestrator::Orchestrator;

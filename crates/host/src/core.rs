@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use conversation::{Input, Seat};
+use conversation::{Input, Seat, thoughts};
 use models::{Client, SecretString, Timeouts, Vault};
 use rehearsal::Rehearsal;
 use tokio::sync::mpsc;
@@ -239,10 +239,7 @@ impl Core {
             }
             Intent::Inspect { thread, message } => self.inspect(&thread, &message),
             Intent::ShowReasoning(thread, message) => {
-                let text = self
-                    .disk
-                    .reasoning_of(&thread, &message)
-                    .unwrap_or_default();
+                let text = thoughts(&self.disk.journal_of(&thread, &message));
                 self.publish(&Event::Reasoning(thread, message, text));
             }
             Intent::Attach {

@@ -125,15 +125,12 @@ impl Disk {
         }
     }
 
-    /// The thoughts behind a reply.
-    pub(crate) fn reasoning_of(
-        &mut self,
-        thread: &ThreadId,
-        message: &MessageId,
-    ) -> Option<String> {
-        block_in_place(|| self.journal.reasoning_of(thread, message))
-            .ok()
-            .flatten()
+    /// What the journal has about a reply; nothing where it can't be read.
+    pub(crate) fn journal_of(&self, thread: &ThreadId, message: &MessageId) -> Vec<JournalRecord> {
+        block_in_place(|| self.journal.of_message(thread, message)).unwrap_or_else(|error| {
+            log::warn!("reading the run journal: {error}");
+            Vec::new()
+        })
     }
 
     /// Writes drafts and window layout.

@@ -18,7 +18,7 @@ use crate::{Access, MessageId, StoreError, ThreadId, Timestamp};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum JournalKind {
-    /// A piece of a model's reasoning: `data` is a string, or an object with the string under `text`.
+    /// A piece of a model's reasoning.
     Reasoning,
     /// What was sent to an endpoint.
     Request,
@@ -88,28 +88,6 @@ pub struct JournalRecord {
     /// The rest; its shape belongs to the kind.
     #[serde(default)]
     pub data: Value,
-}
-
-impl JournalRecord {
-    /// A piece of the reasoning behind a message; the pieces add up.
-    pub fn reasoning(
-        at: Timestamp,
-        turn: u64,
-        message: MessageId,
-        text: impl Into<String>,
-    ) -> Self {
-        Self {
-            at,
-            turn,
-            message_id: Some(message),
-            kind: JournalKind::Reasoning,
-            data: Value::String(text.into()),
-        }
-    }
-}
-
-fn reasoning_text(data: &Value) -> Option<&str> {
-    data.as_str().or_else(|| data.get("text")?.as_str())
 }
 
 /// The journals of a data folder: an append-only file of JSON lines for each thread. Appends are not synced;
@@ -197,37 +175,30 @@ impl Journal {
         })
     }
 
-    /// The reasoning behind a message, put together from its pieces; `None` if there is none.
+    /// The records that belong to a message, oldest first.
     ///
     /// # Errors
     /// When the journal can't be read.
-    pub fn reasoning_of(
+    pub fn of_message(
         &self,
         thread: &ThreadId,
         message: &MessageId,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Vec<JournalRecord>, StoreError> {
         let mut reader = self.read(thread)?;
         // An id that JSON writes in another way than as it is (rare) is not looked for by its bytes.
         let plain = !message
             .as_str()
             .contains(|c: char| c == '"' || c == '\\' || c.is_control());
         let finder = memmem::Finder::new(if plain { message.as_str() } else { "" });
-        let mut reasoning: Option<String> = None;
+        let mut records = Vec::new();
         while reader.advance()? {
             if finder.find(&reader.line).is_none() {
                 continue;
             }
-            let Some(record) = reader.record() else {
-                continue;
-            };
-            if record.kind == JournalKind::Reasoning
-                && record.message_id.as_ref() == Some(message)
-                && let Some(text) = reasoning_text(&record.data)
-            {
-                reasoning.get_or_insert_default().push_str(text);
-            }
+            let record = reader.record();
+            records.extend(record.filter(|record| record.message_id.as_ref() == Some(message)));
         }
-        Ok(reasoning)
+        Ok(records)
     }
 
     /// Size of a thread's journal in bytes.
@@ -336,7 +307,13 @@ mod tests {
     use super::*;
 
     fn piece(message: &str, text: &str) -> JournalRecord {
-        JournalRecord::reasoning(Timestamp::UNIX_EPOCH, 1, message.into(), text)
+        JournalRecord {
+            at: Timestamp::UNIX_EPOCH,
+            turn: 1,
+            message_id: Some(message.into()),
+            kind: JournalKind::Reasoning,
+            data: text.into(),
+        }
     }
 
     fn home() -> (tempfile::TempDir, ThreadId) {
@@ -353,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_is_put_together_by_message_and_other_kinds_survive() {
+    fn what_belongs_to_a_message_is_found_and_kinds_of_other_versions_survive() {
         let (home, thread) = home();
         let mut journal = Journal::open(home.path(), &Access::ReadWrite);
         let foreign = JournalRecord {
@@ -368,15 +345,14 @@ mod tests {
         ] {
             journal.append(&thread, record).unwrap();
         }
-        let of = |message: &str| journal.reasoning_of(&thread, &message.into()).unwrap();
-        assert_eq!(of("a").as_deref(), Some("Let me think\n…"));
-        assert_eq!(of("c"), None);
+        let of = |message: &str| journal.of_message(&thread, &message.into()).unwrap();
+        let texts: Vec<_> = of("a").into_iter().map(|record| record.data).collect();
+        assert_eq!(texts, ["Let me ", "not reasoning", "think\n…"]);
+        assert_eq!(of("c"), []);
         let read: Vec<_> = journal.read(&thread).unwrap().map(Result::unwrap).collect();
         assert_eq!(read[2], foreign);
-        assert_eq!(
-            journal.reasoning_of(&"none".into(), &"a".into()).unwrap(),
-            None
-        );
+        let none = journal.of_message(&"none".into(), &"a".into());
+        assert_eq!(none.unwrap(), []);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use conversation::{
     Durability, Effort, Input, JournalEntry, Output, PromptMessage, PromptOptions, Purpose,
-    QueuedKind, Request, RequestId, TurnContext, TurnEvent, assemble, route,
+    QueuedKind, Request, RequestId, TurnContext, TurnEvent, assemble, instructions, route,
 };
 use models::{EndpointKind, ModelError};
 use tokio_util::sync::CancellationToken;
@@ -620,10 +620,16 @@ impl Core {
                 live.thread
                     .fork(reply.seq().checked_sub(1), id.clone(), reply.created_at());
             let prompt = assemble(&before, seat, &self.table, &self.prompt_options());
-            vec![(
-                "reply, as today's settings would ask for it".to_owned(),
-                prompt.messages,
-            )]
+            let titled = |purpose: &str| format!("{purpose}, as today's settings would ask for it");
+            let steps = instructions(&self.disk.journal_of(id, message));
+            if steps.is_empty() {
+                return vec![(titled("reply"), prompt.messages)];
+            }
+            let steps = steps.into_iter().map(|(purpose, instruction)| {
+                let asked = prompt.followed_by(&instruction, seat.merge_same_role);
+                (titled(&purpose), asked.messages)
+            });
+            steps.collect()
         });
         self.publish(&Event::Inspection {
             thread: id.clone(),

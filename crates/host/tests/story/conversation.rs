@@ -345,8 +345,8 @@ fn an_empty_message_goes_back_with_the_reason() {
 }
 
 #[test]
-fn bonfire_asks_several_times_and_says_one_thing() {
-    let table = Table::open("[[step]]\nreply = 'thought about it'");
+fn bonfire_asks_several_times_and_says_one_thing_and_all_of_it_can_be_seen_later() {
+    let mut table = Table::open("[[step]]\nreply = 'thought about it'");
     let message = SendMessage {
         mode: conversation::SendMode::Bonfire,
         ..SendMessage::chat(table.thread(), "@ann hard")
@@ -362,4 +362,37 @@ fn bonfire_asks_several_times_and_says_one_thing() {
     assert_eq!(asked, conversation::bonfire::request_count());
     assert_eq!(table.messages().len(), 2);
     assert_eq!(table.messages()[1].1, "thought about it");
+
+    table.restart();
+    let thread = table.thread();
+    let reply = table.snapshot.current.messages[1].id().clone();
+    table.intent(Intent::ShowReasoning(thread.clone(), reply.clone()));
+    let thoughts = table.wait("the thoughts", |event| match event {
+        Event::Reasoning(_, _, text) => Some(text.clone()),
+        _ => None,
+    });
+    for step in ["plan", "draft 1", "draft 2", "draft 3", "critique"] {
+        let said = format!("**{step}**\n\nthought about it");
+        assert!(thoughts.contains(&said), "{step}: {thoughts}");
+    }
+    table.intent(Intent::Inspect {
+        thread,
+        message: reply,
+    });
+    let requests = table.wait("what was asked", |event| match event {
+        Event::Inspection { requests, .. } => Some(requests.clone()),
+        _ => None,
+    });
+    assert_eq!(requests.len(), asked);
+    let last = &requests[asked - 1];
+    assert!(last.0.starts_with("synthesis"), "{}", last.0);
+    let shown = &last.1.last().unwrap().content;
+    assert!(shown.contains("<draft-3>\nthought about it"), "{shown}");
+    // What is shown is what was sent.
+    let sent = table.server.requests();
+    let sent = sent.iter().rfind(|r| r.chat.is_some()).unwrap();
+    let messages = sent.body["messages"].as_array().unwrap();
+    let sent: Vec<_> = messages.iter().map(|m| m["content"].as_str()).collect();
+    let shown: Vec<_> = last.1.iter().map(|m| Some(&*m.content)).collect();
+    assert_eq!(sent, shown);
 }
