@@ -5,7 +5,7 @@ use transcript::{ContextBlock, MessageId, SeatId};
 use crate::input::SendMode;
 
 /// A turn or retry that waits for the one in progress.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Queued {
     /// The message to send, or the reply to retry.
     pub message_id: MessageId,
@@ -14,12 +14,14 @@ pub struct Queued {
 }
 
 /// What waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum QueuedKind {
     /// A message of the person.
     Send {
         /// Its text.
         text: String,
+        /// Its attachments.
+        context_blocks: Vec<ContextBlock>,
         /// How it is to be answered.
         mode: SendMode,
     },
@@ -58,6 +60,7 @@ impl WaitingTurn {
             kind: match self {
                 Self::Send(send) => QueuedKind::Send {
                     text: send.text.clone(),
+                    context_blocks: send.context_blocks.clone(),
                     mode: send.mode,
                 },
                 Self::Retry(_) => QueuedKind::Retry,

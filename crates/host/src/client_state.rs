@@ -19,6 +19,16 @@ pub struct SeatOverride {
     pub effort: Option<String>,
 }
 
+/// A message that waits for a turn's end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct WaitingMessage {
+    /// What it says.
+    pub text: String,
+    /// What it brings along.
+    pub context_blocks: Vec<ContextBlock>,
+}
+
 /// The content of `store/state.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -30,7 +40,7 @@ pub struct ClientState {
     /// Attachments of unsent text by thread.
     pub draft_blocks: BTreeMap<String, Vec<ContextBlock>>,
     /// Messages that waited for a turn's end when the program ended, by thread.
-    pub queued: BTreeMap<String, Vec<String>>,
+    pub queued: BTreeMap<String, Vec<WaitingMessage>>,
     /// The "speaking to" choice by thread.
     pub default_targets: BTreeMap<String, SeatId>,
     /// Overrides by seat.
@@ -49,10 +59,20 @@ pub struct ClientState {
 impl ClientState {
     /// Turns messages that waited when the program ended into drafts, so that none is lost or sent unasked.
     pub fn queued_into_drafts(&mut self) {
-        for (thread, texts) in std::mem::take(&mut self.queued) {
-            let draft = self.drafts.remove(&thread);
-            let parts: Vec<String> = texts.into_iter().chain(draft).collect();
-            self.drafts.insert(thread, parts.join("\n\n"));
+        for (thread, waiting) in std::mem::take(&mut self.queued) {
+            let draft = WaitingMessage {
+                text: self.drafts.remove(&thread).unwrap_or_default(),
+                context_blocks: self.draft_blocks.remove(&thread).unwrap_or_default(),
+            };
+            let (mut texts, mut blocks) = (Vec::new(), Vec::new());
+            for message in waiting.into_iter().chain([draft]) {
+                texts.extend(Some(message.text).filter(|text| !text.is_empty()));
+                blocks.extend(message.context_blocks);
+            }
+            self.drafts.insert(thread.clone(), texts.join("\n\n"));
+            if !blocks.is_empty() {
+                self.draft_blocks.insert(thread, blocks);
+            }
         }
     }
 
@@ -170,12 +190,24 @@ mod tests {
     #[test]
     fn messages_that_waited_come_back_before_the_draft() {
         let mut state = ClientState::default();
-        state
-            .queued
-            .insert("t".into(), vec!["one".into(), "two".into()]);
+        let block = |path: &str| ContextBlock {
+            kind: transcript::BlockKind::File,
+            path: path.to_owned(),
+            range: None,
+            content: path.to_uppercase(),
+            extra: serde_json::Map::new(),
+        };
+        let waiting = |text: &str, path| WaitingMessage {
+            text: text.to_owned(),
+            context_blocks: vec![block(path)],
+        };
+        let queued = vec![waiting("one", "a"), waiting("two", "b")];
+        state.queued.insert("t".into(), queued);
         state.drafts.insert("t".into(), "three".into());
+        state.draft_blocks.insert("t".into(), vec![block("c")]);
         state.queued_into_drafts();
         assert_eq!(state.drafts["t"], "one\n\ntwo\n\nthree");
+        assert_eq!(state.draft_blocks["t"], ["a", "b", "c"].map(block));
         assert!(state.queued.is_empty());
     }
 

@@ -190,7 +190,7 @@ pub struct TurnState {
 }
 
 /// What waits for the running turn to end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueueState {
     /// The waiting messages and retries, next first.
     pub waiting: Vec<Queued>,

@@ -131,6 +131,7 @@ fn what_is_sent_during_a_turn_waits_visibly_and_can_be_taken_out() {
         queued[1].kind,
         QueuedKind::Send {
             text: "three".into(),
+            context_blocks: Vec::new(),
             mode: SendMode::Chat
         }
     );

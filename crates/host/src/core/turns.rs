@@ -11,6 +11,7 @@ use transcript::{
 };
 
 use super::{Core, Inbound};
+use crate::client_state::WaitingMessage;
 use crate::protocol::{Channel, Delta, Event, QueueState, SendMessage};
 use crate::stream::{self, NewsKind, Outgoing, StreamNews};
 use crate::thinking::ThinkingSteps;
@@ -496,20 +497,27 @@ impl Core {
         }
     }
 
-    /// Keeps the text of waiting messages, so that it comes back as a draft after a crash or a restart.
+    /// Keeps what waiting messages say and bring along, so that it comes back as a draft after a crash or a restart.
     fn remember_queue(&mut self, id: &ThreadId, queue: &QueueState) {
-        let texts: Vec<String> = queue
+        let waiting: Vec<WaitingMessage> = queue
             .waiting
             .iter()
             .filter_map(|queued| match &queued.kind {
-                QueuedKind::Send { text, .. } => Some(text.clone()),
+                QueuedKind::Send {
+                    text,
+                    context_blocks,
+                    ..
+                } => Some(WaitingMessage {
+                    text: text.clone(),
+                    context_blocks: context_blocks.clone(),
+                }),
                 QueuedKind::Retry => None,
             })
             .collect();
-        if texts.is_empty() {
+        if waiting.is_empty() {
             self.state.queued.remove(id.as_str());
         } else {
-            self.state.queued.insert(id.to_string(), texts);
+            self.state.queued.insert(id.to_string(), waiting);
         }
         self.state_changed();
     }
