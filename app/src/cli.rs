@@ -88,7 +88,7 @@ pub struct AskArgs {
     /// Who shall answer: seats separated by commas, or `all`.
     #[arg(long, value_delimiter = ',', value_name = "SEATS")]
     to: Vec<String>,
-    /// Go on in this thread; without it a new one begins.
+    /// Go on in this thread, named by its id or the beginning of it; without it a new one begins.
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
     /// Attach a file as context; may be given several times. `PATH:10-42` attaches lines.

@@ -13,8 +13,9 @@ use host::{
     SeatView, SendMessage,
 };
 use serde_json::json;
-use transcript::{ContextBlock, Message, MessageId, Role, SeatId, Status, ThreadId};
+use transcript::{ContextBlock, Message, MessageId, Role, SeatId, Status, ThreadId, ThreadSummary};
 
+use super::thread::resolve;
 use super::{AskArgs, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Failure, home, read_stdin};
 
 /// Longest wait for the endpoints to say what they offer, where the seats follow from it.
@@ -71,11 +72,13 @@ pub(super) fn run(args: &AskArgs) -> Result<u8, Failure> {
         return Ok(EXIT_INTERRUPTED);
     }
     let targets = targets(&args.to, &seats)?;
-    if let Some(thread) = &args.thread {
-        asking.open_thread(&ThreadId::from(thread.as_str()))?;
+    let thread = args.thread.as_deref();
+    let thread = thread.map(|id| resolve(&asking.threads, id)).transpose()?;
+    if let Some(thread) = &thread {
+        asking.open_thread(thread)?;
     }
     handle.send(Intent::Send(SendMessage {
-        thread: args.thread.as_deref().map(ThreadId::from),
+        thread,
         text,
         targets,
         context_blocks: blocks,
@@ -168,6 +171,7 @@ struct Asking<'a> {
     events: &'a Events,
     interrupted: Arc<AtomicBool>,
     names: HashMap<SeatId, String>,
+    threads: Arc<Vec<ThreadSummary>>,
     out: Box<dyn Write>,
     /// Whether the last character written ended a line.
     at_line_start: bool,
@@ -186,6 +190,7 @@ impl<'a> Asking<'a> {
             events,
             interrupted,
             names: HashMap::new(),
+            threads: Arc::default(),
             out: Box::new(std::io::stdout()),
             at_line_start: true,
         }
@@ -201,6 +206,7 @@ impl<'a> Asking<'a> {
             match self.events.recv_timeout(POLL) {
                 Some(Event::Snapshot(snapshot)) => {
                     seats = Arc::clone(&snapshot.seats);
+                    self.threads = Arc::clone(&snapshot.threads);
                     patience = patience_with(&seats, &snapshot.endpoints);
                     for problem in &snapshot.settings_problems {
                         self.warn(&problem.to_string());

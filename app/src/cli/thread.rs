@@ -21,7 +21,7 @@ pub(super) fn run(command: &ThreadCommand) -> Result<u8, Failure> {
         ThreadCommand::Export { id, format } => export(&mut store, id, *format),
         ThreadCommand::Fork { id, at } => fork(&mut store, id, *at),
         ThreadCommand::Delete { id } => {
-            let id = resolve(&store, id)?;
+            let id = resolve(&store.list(), id)?;
             store.delete(&id)?;
             print(
                 format!("moved to the bin; `folkmoot thread restore {id}` brings it back\n")
@@ -29,7 +29,7 @@ pub(super) fn run(command: &ThreadCommand) -> Result<u8, Failure> {
             )
         }
         ThreadCommand::PurgeJournal { id } => {
-            let id = resolve(&store, id)?;
+            let id = resolve(&store.list(), id)?;
             Journal::open(&home()?, store.access()).purge(&id)?;
             Ok(EXIT_OK)
         }
@@ -119,7 +119,7 @@ fn fork(store: &mut ThreadStore, id: &str, at: Option<u64>) -> Result<u8, Failur
 }
 
 fn load(store: &mut ThreadStore, id: &str) -> Result<Thread, Failure> {
-    let id = resolve(store, id)?;
+    let id = resolve(&store.list(), id)?;
     let (thread, notices) = store.load(&id, Timestamp::now())?;
     for notice in notices {
         let _closed = writeln!(std::io::stderr(), "folkmoot: {}", notice.text);
@@ -128,13 +128,13 @@ fn load(store: &mut ThreadStore, id: &str) -> Result<Thread, Failure> {
 }
 
 /// The thread whose id is `id`, or the only one whose id begins with it.
-fn resolve(store: &ThreadStore, id: &str) -> Result<ThreadId, Failure> {
+/// The thread whose id is `id`, or the one whose id begins so.
+pub(super) fn resolve(threads: &[ThreadSummary], id: &str) -> Result<ThreadId, Failure> {
     if id.is_empty() {
         return Err(Failure::usage(
             "the thread's id is empty; see `folkmoot thread list --all`",
         ));
     }
-    let threads = store.list();
     let mut found = threads.iter().filter(|t| t.id.as_str().starts_with(id));
     if let Some(exact) = threads.iter().find(|t| t.id.as_str() == id) {
         return Ok(exact.id.clone());

@@ -467,6 +467,8 @@ impl Core {
                 self.publish(&Event::Dropped(id.clone(), message_ids));
             }
             TurnEvent::ForeignLabel { speaker, .. } => {
+                let seat = self.table.iter().find(|seat| seat.id == speaker);
+                let speaker = seat.map_or(speaker.as_str(), |seat| &seat.display_name);
                 let text = format!(
                     "This reply has a line that claims to be by {speaker}; it is the seat's own text."
                 );
