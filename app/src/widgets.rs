@@ -8,5 +8,6 @@ pub mod layout_cache;
 pub mod markdown;
 pub mod selection;
 pub mod shared_text;
+pub mod text_field;
 pub mod thread_doc;
 pub mod virtual_list;

@@ -1,10 +1,11 @@
 //! Find in thread: a bar above the messages, hits in the source text of all of them.
 
-use egui::{Frame, Id, Key, Margin, Modifiers, RichText, TextEdit, Ui};
+use egui::{Frame, Id, Key, Margin, Modifiers, RichText, Ui};
 use transcript::MessageId;
 
 use crate::theme::{Tokens, fonts::Families};
 use crate::widgets::icons::{self, icon_button};
+use crate::widgets::text_field::text_field;
 
 /// Where a hit lies: a message and bytes of its source text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +128,7 @@ impl Find {
                 }
             });
         }
-        let field = TextEdit::singleline(&mut self.needle)
+        let field = text_field(&mut self.needle)
             .id(id)
             .hint_text(RichText::new("Find in thread").color(tokens.text.secondary))
             .desired_width(260.0)

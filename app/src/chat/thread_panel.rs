@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use egui::{Align, Layout, Rect, RichText, ScrollArea, Sense, TextEdit, Ui, UiBuilder, pos2, vec2};
+use egui::{Align, Layout, Rect, RichText, ScrollArea, Sense, Ui, UiBuilder, pos2, vec2};
 use transcript::{ThreadId, ThreadSummary, Timestamp};
 
 use crate::theme::{Tokens, fonts::Families};
 use crate::widgets::icons::{self, icon_button};
+use crate::widgets::text_field::text_field;
 
 /// What the person did in the list of threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +99,7 @@ impl ThreadPanel {
                 }
             });
         });
-        let field = TextEdit::singleline(&mut self.filter)
+        let field = text_field(&mut self.filter)
             .id(filter_id())
             .hint_text(RichText::new("Filter threads").color(tokens.text.secondary))
             .desired_width(f32::INFINITY)

@@ -1,6 +1,6 @@
 //! Endpoints in the settings: the proxy's address, keyed and local servers, and their keys.
 
-use egui::{RichText, TextEdit, Ui};
+use egui::{RichText, Ui};
 use host::settings::{EndpointAuth, EndpointSettings, SettingsEdit};
 use host::{EndpointStatus, Intent};
 use models::{EndpointKind, SecretString};
@@ -10,6 +10,7 @@ use super::{SettingsContext, field_width, heading, row, secondary};
 use crate::shell::status_bar::state_look;
 use crate::theme::{Tokens, fonts::Families};
 use crate::widgets::icons::{self, icon_button};
+use crate::widgets::text_field::text_field;
 
 /// What is being typed in the section on endpoints.
 #[derive(Default)]
@@ -62,7 +63,7 @@ impl EndpointsSection {
             .unwrap_or_else(|| current.to_owned());
         row(ui, "Subscription proxy", |ui, label| {
             let field = ui
-                .add(TextEdit::singleline(&mut text).desired_width(field_width(ui, 300.0)))
+                .add(text_field(&mut text).desired_width(field_width(ui, 300.0)))
                 .labelled_by(label);
             if field.changed() {
                 self.sidecar_url = Some(text.clone());
@@ -154,7 +155,7 @@ impl EndpointsSection {
         let mut done = false;
         ui.horizontal(|ui| {
             let field = ui.add(
-                TextEdit::singleline(key)
+                text_field(key)
                     .password(true)
                     .hint_text("Paste the key")
                     .desired_width(field_width(ui, 300.0)),
@@ -189,7 +190,7 @@ impl EndpointsSection {
         ui.label(RichText::new("Add an endpoint").family(Families::default().medium));
         row(ui, "Name", |ui, label| {
             ui.add(
-                TextEdit::singleline(&mut self.new_id)
+                text_field(&mut self.new_id)
                     .hint_text("local")
                     .desired_width(field_width(ui, 300.0)),
             )
@@ -198,7 +199,7 @@ impl EndpointsSection {
         row(ui, "Address", |ui, label| {
             let hint = "http://127.0.0.1:8080/v1";
             ui.add(
-                TextEdit::singleline(&mut self.new_url)
+                text_field(&mut self.new_url)
                     .hint_text(hint)
                     .desired_width(field_width(ui, 300.0)),
             )

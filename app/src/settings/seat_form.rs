@@ -8,6 +8,7 @@ use super::endpoint_form::check_name;
 use super::{SettingsContext, choice, field_width, heading, row, secondary};
 use crate::theme::{Tokens, fonts::Families};
 use crate::widgets::icons::{self, icon_button};
+use crate::widgets::text_field::text_field;
 
 const EFFORTS: [(&str, &str); 4] = [
     ("", "as the model decides"),
@@ -136,7 +137,7 @@ impl SeatsSection {
         if self.is_new {
             row(ui, "Name in mentions", |ui, label| {
                 ui.add(
-                    TextEdit::singleline(&mut form.id)
+                    text_field(&mut form.id)
                         .hint_text("claude")
                         .desired_width(field_width(ui, 300.0)),
                 )
@@ -145,7 +146,7 @@ impl SeatsSection {
         }
         row(ui, "Name shown", |ui, label| {
             ui.add(
-                TextEdit::singleline(&mut form.display_name)
+                text_field(&mut form.display_name)
                     .hint_text("Claude")
                     .desired_width(field_width(ui, 300.0)),
             )
@@ -169,7 +170,7 @@ impl SeatsSection {
         });
         row(ui, "Colour", |ui, label| {
             let mut color = form.color.clone().unwrap_or_default();
-            let field = TextEdit::singleline(&mut color)
+            let field = text_field(&mut color)
                 .hint_text("#D97706, or empty for the theme's")
                 .desired_width(field_width(ui, 300.0));
             if ui.add(field).labelled_by(label).changed() {
@@ -272,7 +273,7 @@ fn endpoint_choice_ui(ui: &mut Ui, context: &SettingsContext<'_>, form: &mut Par
 
 fn model_choice_ui(ui: &mut Ui, context: &SettingsContext<'_>, form: &mut ParticipantSettings) {
     row(ui, "Model", |ui, label| {
-        ui.add(TextEdit::singleline(&mut form.model).desired_width(field_width(ui, 220.0)))
+        ui.add(text_field(&mut form.model).desired_width(field_width(ui, 220.0)))
             .labelled_by(label);
         let endpoint = context.endpoints.iter().find(|e| e.id == form.endpoint);
         let models: Vec<(&str, &str)> = endpoint

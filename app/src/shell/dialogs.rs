@@ -45,8 +45,10 @@ impl Shell {
         let modal = egui::Modal::new(egui::Id::unique("rename")).show(ctx, |ui| {
             ui.set_width(360.0);
             ui.heading("Rename the thread");
-            let field = ui
-                .add(egui::TextEdit::singleline(&mut renaming.title).desired_width(f32::INFINITY));
+            let field = ui.add(
+                crate::widgets::text_field::text_field(&mut renaming.title)
+                    .desired_width(f32::INFINITY),
+            );
             field.widget_info(|| {
                 egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Thread title")
             });

@@ -1,8 +1,8 @@
 //! The picker: one overlay for everything that is chosen by typing: commands, threads, messages, seats.
 
 use egui::{
-    Align, Align2, Area, Frame, Id, Key, Layout, Margin, Order, RichText, ScrollArea, Sense,
-    TextEdit, Ui, vec2,
+    Align, Align2, Area, Frame, Id, Key, Layout, Margin, Order, RichText, ScrollArea, Sense, Ui,
+    vec2,
 };
 use host::ThreadSnapshot;
 use pulldown_cmark::{Event as MarkdownEvent, Parser, Tag, TagEnd};
@@ -10,6 +10,7 @@ use transcript::{MessageId, SeatId, ThreadId};
 
 use super::command::Command;
 use crate::theme::{Tokens, fonts::Families};
+use crate::widgets::text_field::text_field;
 
 /// Widest the overlay gets, in points.
 const WIDTH: f32 = 560.0;
@@ -176,7 +177,7 @@ impl Picker {
     }
 
     fn content_ui(&mut self, ui: &mut Ui, tokens: &Tokens, outcome: &mut PickerOutcome) {
-        let field = TextEdit::singleline(&mut self.query)
+        let field = text_field(&mut self.query)
             .id(Id::unique("picker query"))
             .hint_text(RichText::new(self.hint).color(tokens.text.secondary))
             .desired_width(f32::INFINITY)

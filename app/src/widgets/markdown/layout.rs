@@ -289,7 +289,10 @@ pub fn display_rects(galley: &Galley, display: &Range<usize>) -> Vec<Rect> {
         let with_break = row.char_count_including_newline().0;
         if start < first + with_break && end > first {
             let from = row.x_offset(start.saturating_sub(first).into());
-            let mut to = row.x_offset((end - first).min(count).into());
+            // Where the last character ends, not where the next one begins: there may be room between them.
+            let last = (end - first).min(count).checked_sub(1);
+            let last = last.and_then(|last| row.glyphs.get(last));
+            let mut to = last.map_or(from, |glyph| glyph.max_x());
             if end > first + count && row.ends_with_newline {
                 // The line break is part of it.
                 to += LINE_BREAK_WIDTH;
