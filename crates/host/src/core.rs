@@ -69,6 +69,10 @@ pub(crate) struct Core {
     settings: Arc<Settings>,
     settings_problems: Vec<SettingsProblem>,
     watcher: Option<notify::RecommendedWatcher>,
+    /// Whether the open folder had settings of its own when the watch began.
+    watches_project: bool,
+    /// Whether clients were told last that the open folder's settings wait for trust.
+    asked_trust: bool,
     vault: Arc<Vault>,
     keys: HashMap<String, SecretString>,
     client: Client,
@@ -124,6 +128,8 @@ impl Core {
             settings: Arc::new(settings),
             settings_problems,
             watcher: None,
+            watches_project: false,
+            asked_trust: false,
             vault: Arc::new(parts.vault),
             keys: HashMap::new(),
             client,

@@ -7,6 +7,9 @@ use notify::{RecursiveMode, Watcher};
 use crate::client_state::read_small_file;
 use crate::settings::{Layer, Settings, SettingsProblem, read_layer};
 
+/// Where a project keeps what is Folkmoot's.
+const PROJECT_FOLDER: &str = ".folkmoot";
+
 /// The person's settings file under the data folder.
 pub fn settings_path(home: &Path) -> PathBuf {
     home.join("settings.toml")
@@ -14,7 +17,7 @@ pub fn settings_path(home: &Path) -> PathBuf {
 
 /// A project's settings file.
 pub fn project_settings_path(folder: &Path) -> PathBuf {
-    folder.join(".folkmoot").join("settings.toml")
+    folder.join(PROJECT_FOLDER).join("settings.toml")
 }
 
 /// Reads defaults < user < project. `project` is the folder of a *trusted* project, or none.
@@ -42,8 +45,9 @@ pub fn load_settings(home: &Path, project: Option<&Path>) -> (Settings, Vec<Sett
     (settings, problems)
 }
 
-/// Watches the folders that hold settings files; `changed` is called, from another thread, after anything in
-/// them named `settings.toml` was touched. Dropping the result ends the watch.
+/// Watches the folders that hold settings files, and the open folder for the coming of its own; `changed` is called,
+/// from another thread, after anything in them named `settings.toml` or `.folkmoot` was touched. Dropping the result
+/// ends the watch.
 ///
 /// # Errors
 /// When the system offers no watches; settings are then read at start only.
@@ -54,14 +58,21 @@ pub(crate) fn watch(
 ) -> notify::Result<notify::RecommendedWatcher> {
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let Ok(event) = event else { return };
-        let is_settings = |path: &PathBuf| path.file_name().is_some_and(|n| n == "settings.toml");
+        let is_settings = |path: &PathBuf| {
+            let name = path.file_name();
+            name.is_some_and(|name| name == "settings.toml" || name == PROJECT_FOLDER)
+        };
         if !event.kind.is_access() && event.paths.iter().any(is_settings) {
             changed();
         }
     })?;
     watcher.watch(home, RecursiveMode::NonRecursive)?;
-    if let Some(folder) = project.map(|p| p.join(".folkmoot")).filter(|f| f.is_dir()) {
-        watcher.watch(&folder, RecursiveMode::NonRecursive)?;
+    if let Some(project) = project {
+        watcher.watch(project, RecursiveMode::NonRecursive)?;
+        let own = project.join(PROJECT_FOLDER);
+        if own.is_dir() {
+            watcher.watch(&own, RecursiveMode::NonRecursive)?;
+        }
     }
     Ok(watcher)
 }

@@ -1,6 +1,6 @@
 //! Settings and the open folder: read, watched, edited.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use models::Client;
@@ -10,7 +10,7 @@ use crate::client_state::{read_small_file, write_atomically};
 use crate::protocol::{Event, Severity};
 use crate::seats;
 use crate::settings::{SettingsEdit, apply_edit};
-use crate::settings_files::{load_settings, settings_path, watch};
+use crate::settings_files::{load_settings, project_settings_path, settings_path, watch};
 
 impl Core {
     pub(super) fn watch_settings(&mut self) {
@@ -19,7 +19,7 @@ impl Core {
             // A full inbox has a touch waiting already, or is about to be read anyway.
             let _full = core.try_send(Inbound::SettingsTouched);
         };
-        self.watcher = match watch(&self.home, self.trusted_folder(), changed) {
+        self.watcher = match watch(&self.home, self.folder.as_deref(), changed) {
             Ok(watcher) => Some(watcher),
             Err(error) => {
                 log::warn!(
@@ -32,6 +32,16 @@ impl Core {
 
     /// Reads the settings again and follows what changed.
     pub(super) async fn reload_settings(&mut self) {
+        // The project's folder of settings may have come or gone.
+        let asks_trust = self.folder_asks_trust();
+        if std::mem::replace(&mut self.asked_trust, asks_trust) != asks_trust {
+            self.publish(&Event::Folder(self.folder.clone(), asks_trust));
+        }
+        let project = self.folder.as_deref().map(project_settings_path);
+        let has_settings = project.is_some_and(|path| path.parent().is_some_and(Path::is_dir));
+        if std::mem::replace(&mut self.watches_project, has_settings) != has_settings {
+            self.watch_settings();
+        }
         let (settings, problems) = load_settings(&self.home, self.trusted_folder());
         if settings == *self.settings && problems == self.settings_problems {
             return;

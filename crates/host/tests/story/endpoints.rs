@@ -221,3 +221,34 @@ fn a_server_on_this_machine_that_is_started_later_is_found_by_itself() {
     drop(server);
     host.shutdown();
 }
+
+#[test]
+fn settings_that_come_into_the_open_folder_later_ask_for_trust_and_then_count() {
+    let table = Table::open("[[step]]\nmodel = 'model-a'\nreply = 'x'");
+    let folder = tempfile::tempdir().unwrap();
+    table.intent(Intent::OpenFolder(Some(folder.path().to_owned())));
+    table.wait("the folder", |event| match event {
+        Event::Folder(Some(_), false) => Some(()),
+        _ => None,
+    });
+    let own = folder.path().join(".folkmoot");
+    std::fs::create_dir(&own).unwrap();
+    // Long after the folder: it must be watched by then.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let file = own.join("settings.toml");
+    std::fs::write(&file, "[prompt]\nsoft_limit_chars = 7000\n").unwrap();
+    table.wait("the wish for trust", |event| match event {
+        Event::Folder(Some(_), true) => Some(()),
+        _ => None,
+    });
+    let limit_is = |limit: usize| {
+        move |event: &Event| match event {
+            Event::Settings(settings, _) if settings.soft_limit_chars == limit => Some(()),
+            _ => None,
+        }
+    };
+    table.intent(Intent::TrustFolder(folder.path().to_owned()));
+    table.wait("its settings", limit_is(7_000));
+    std::fs::write(&file, "[prompt]\nsoft_limit_chars = 8000\n").unwrap();
+    table.wait("its change", limit_is(8_000));
+}
