@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::chat::thread_panel::{self, ThreadPanel, ThreadPanelAction};
 use crate::chat::view::{ChatAction, ChatContext, ChatView};
 use crate::settings::{SettingsContext, SettingsView};
-use crate::theme::{ThemeName, Tokens};
+use crate::theme::{ThemeName, Themes, Tokens};
 use crate::widgets::icons::{self, icon_button};
 
 mod banner;
@@ -64,6 +64,7 @@ pub struct Shell {
     model: Model,
     tokens: Arc<Tokens>,
     theme: ThemeName,
+    themes: Themes,
     forced_theme: Option<ThemeName>,
     keymap: Keymap,
     keymap_problems: Vec<String>,
@@ -111,6 +112,10 @@ impl Shell {
             model: Model::default(),
             tokens,
             theme,
+            themes: match options.theme {
+                Some(_) => Themes::builtin(),
+                None => Themes::following(ctx),
+            },
             forced_theme: options.theme,
             keymap,
             keymap_problems,
@@ -252,9 +257,13 @@ impl Shell {
                 _ => ThemeName::Dark,
             });
         let reduced = self.model.settings.reduced_motion;
-        if wanted != self.theme || reduced != (self.tokens.metrics.motion.open_ms == 0.0) {
+        let is_edited = self.themes.take_changed();
+        if is_edited
+            || wanted != self.theme
+            || reduced != (self.tokens.metrics.motion.open_ms == 0.0)
+        {
             self.theme = wanted;
-            let mut tokens = Tokens::builtin(wanted);
+            let mut tokens = self.themes.tokens(wanted);
             if reduced {
                 tokens.metrics.motion.open_ms = 0.0;
             }

@@ -7,12 +7,14 @@ pub mod fonts;
 mod seat;
 mod style;
 mod syntax;
+mod themes;
 mod tokens;
 
 pub use color::{Rgba, contrast_ratio};
 pub use seat::{SeatColor, seat_color};
 pub use style::{apply, egui_style, focus_ring};
 pub use syntax::SyntaxKind;
+pub use themes::Themes;
 pub use tokens::{
     BorderTokens, DiffTokens, Metrics, Mode, MotionMetrics, RadiusMetrics, SizeMetrics,
     SpaceMetrics, StateTokens, SurfaceTokens, SyntaxTokens, TextTokens, ThemeError, ThemeName,

@@ -29,6 +29,16 @@ impl ThemeName {
         Self::LightHighContrast,
     ];
 
+    /// The name of its file in `assets/themes`, without the extension.
+    pub(super) fn file_stem(self) -> &'static str {
+        match self {
+            Self::Dark => "dark",
+            Self::Light => "light",
+            Self::DarkHighContrast => "dark-high-contrast",
+            Self::LightHighContrast => "light-high-contrast",
+        }
+    }
+
     fn source(self) -> &'static str {
         match self {
             Self::Dark => include_str!("../../../assets/themes/dark.toml"),

@@ -58,6 +58,6 @@ pub use message::{
 pub use notice::{Access, Notice, NoticeSeverity, StoreError};
 pub use search::find_in_text;
 pub use store::ThreadStore;
-pub use store_load::ThreadEnd;
 pub use thread::{ForkOrigin, Thread, ThreadError, ThreadFormatError, title_from};
+pub use thread_lines::ThreadEnd;
 pub use timestamp::Timestamp;

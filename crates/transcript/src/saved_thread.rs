@@ -3,14 +3,13 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::thread::FORMAT_VERSION;
 use crate::thread_lines::{read_by_line, read_end_by_line};
-use crate::{Message, StoreError, Thread, ThreadId, ThreadSummary, Timestamp};
+use crate::{StoreError, Thread, ThreadEnd, ThreadId, ThreadSummary, Timestamp};
 
 /// Largest file that is read as a thread or a log, so that a stray file can't take all memory.
 const MAX_FILE_BYTES: u64 = 2 << 30;
@@ -72,11 +71,11 @@ pub(crate) fn read_thread(path: &Path) -> Result<Option<Thread>, StoreError> {
         .transpose()
 }
 
-/// The title and the last messages in a long thread file; `None` where only reading all of it can tell.
+/// How a long thread file ends; `None` where only reading all of it can tell.
 ///
 /// # Errors
 /// When the file is too large or can't be read.
-pub(crate) fn read_end(path: &Path) -> Result<Option<(String, Vec<Arc<Message>>)>, StoreError> {
+pub(crate) fn read_end(path: &Path) -> Result<Option<ThreadEnd>, StoreError> {
     let Some(file) = open_file(path)? else {
         return Ok(None);
     };

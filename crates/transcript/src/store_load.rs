@@ -1,23 +1,13 @@
 //! Loading a thread: the thread file, its log, and what to do when either is damaged.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::append_log::replay;
 use crate::layout::check_id;
 use crate::live_log::{LiveLog, is_damage};
 use crate::saved_thread::{read_end, read_file, read_thread};
 use crate::store::ThreadStore;
-use crate::{Message, Notice, StoreError, Thread, ThreadId, Timestamp};
-
-/// How a long thread ends, read before the rest of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ThreadEnd {
-    /// Its title; may be empty.
-    pub title: String,
-    /// Its last messages, in order, each of them settled.
-    pub messages: Vec<Arc<Message>>,
-}
+use crate::{Notice, StoreError, Thread, ThreadEnd, ThreadId, Timestamp};
 
 impl ThreadStore {
     /// How a thread ends, in a time that doesn't grow with its length: something to show while [`Self::load`] reads
@@ -33,8 +23,7 @@ impl ThreadStore {
         if is_pending || log_len.is_ok_and(|len| len > 0) {
             return None;
         }
-        let (title, messages) = read_end(&self.layout.base(id)).ok()??;
-        Some(ThreadEnd { title, messages })
+        read_end(&self.layout.base(id)).ok()?
     }
 
     /// Reads a thread and what its log adds. A torn end of the log is cut, a damaged one kept beside it; a damaged

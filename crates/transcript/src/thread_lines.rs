@@ -48,9 +48,18 @@ pub(crate) fn read_by_line(file: File) -> io::Result<Option<Thread>> {
     LineReader::new(file).thread()
 }
 
-/// The title and the last messages of a thread file of this layout, without reading what lies between; `None` for a
+/// How a long thread ends, read before the rest of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadEnd {
+    /// Its title; may be empty.
+    pub title: String,
+    /// Its last messages, in order, each of them settled.
+    pub messages: Vec<Arc<Message>>,
+}
+
+/// How a thread file of this layout ends, without reading what lies between; `None` for a
 /// file that is short, or not of this layout. Nothing is checked that only the whole could tell.
-pub(crate) fn read_end_by_line(mut file: File) -> io::Result<Option<(String, Vec<Arc<Message>>)>> {
+pub(crate) fn read_end_by_line(mut file: File) -> io::Result<Option<ThreadEnd>> {
     let len = file.metadata()?.len();
     if len < 4 * END_PIECE {
         return Ok(None);
@@ -66,7 +75,10 @@ pub(crate) fn read_end_by_line(mut file: File) -> io::Result<Option<(String, Vec
         return Ok(None);
     };
     let messages = last_messages(&end);
-    Ok(messages.map(|messages| (thread.title().to_owned(), messages)))
+    Ok(messages.map(|messages| ThreadEnd {
+        title: thread.title().to_owned(),
+        messages,
+    }))
 }
 
 /// The messages of the whole lines in the end of a thread file.
