@@ -151,7 +151,13 @@ impl BlockContext<'_> {
 
     /// Lays out inline text, and what lies behind its code spans.
     pub(super) fn piece(&self, text: InlineText, offset: Vec2, width: f32) -> (Piece, Vec<Fill>) {
-        let galley = self.galley(text.job, width);
+        // What lies behind code at a line's end reaches beyond its letters.
+        let overhang = if text.code.is_empty() {
+            0.0
+        } else {
+            CODE_OVERHANG
+        };
+        let galley = self.galley(text.job, width - overhang);
         let mut fills = code_fills(self.typography, &galley, &text.code, offset);
         for (display, _) in &text.links {
             fills.extend(underline(self, &galley, display, offset));
@@ -236,6 +242,9 @@ fn text_block(cx: &BlockContext<'_>, text: InlineText, at: Vec2, width: f32) -> 
     }
 }
 
+/// How much wider the background of code is than its letters, in points.
+const CODE_OVERHANG: f32 = 5.0;
+
 fn code_fills(
     typography: &Typography,
     galley: &Galley,
@@ -244,7 +253,7 @@ fn code_fills(
 ) -> Vec<Fill> {
     let height = typography.tokens.metrics.typ.code + 4.0;
     let fill = |rect: Rect| Fill {
-        rect: Rect::from_center_size(rect.center(), vec2(rect.width() + 5.0, height))
+        rect: Rect::from_center_size(rect.center(), vec2(rect.width() + CODE_OVERHANG, height))
             .translate(offset),
         color: typography.code_fill_raised,
         radius: typography.tokens.metrics.radius.control,
@@ -426,5 +435,59 @@ pub fn layout_text(
             links: Vec::new(),
         }],
         fills: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::theme::{ThemeName, Tokens, fonts};
+    use crate::widgets::markdown::{Typography, split_blocks};
+
+    #[test]
+    fn no_text_is_wider_than_its_box() {
+        let ctx = Context::default();
+        ctx.set_fonts(fonts::definitions_for_tests());
+        let texts = [
+            format!("<div>{}</div>", "x".repeat(3_000)),
+            format!("<a href=\"{}\">go</a>", "q=1&".repeat(900)),
+            format!("a <b>{}</b> c", "x".repeat(3_000)),
+            format!("https://example.org/{}", "path/".repeat(600)),
+            format!("# {}", "W".repeat(900)),
+            format!("- {}", "i".repeat(4_000)),
+            format!("> `{}`", "code".repeat(700)),
+            format!("| a | b |\n|---|---|\n| {} | x |", "m".repeat(900)),
+            "世".repeat(1_500),
+            "👩‍👩‍👧".repeat(400),
+            format!("e{}", "\u{301}".repeat(3_000)),
+            "e\u{301}\u{323}".repeat(1_500),
+            "\u{200b}".repeat(2_000),
+            format!("{}\u{202e}{}", "شلام ".repeat(300), "abc".repeat(300)),
+            "\u{a0}x".repeat(1_500),
+        ];
+        ctx.run_ui(egui::RawInput::default(), |ui| {
+            let tokens = Arc::new(Tokens::builtin(ThemeName::Dark));
+            let typography = Typography::new(tokens, ui.ctx());
+            for text in &texts {
+                let split = split_blocks(text);
+                for block in &split.blocks {
+                    let cx = BlockContext {
+                        ctx: ui.ctx(),
+                        source: text,
+                        definitions: &split.definitions,
+                        typography: &typography,
+                        width: 400.0,
+                        secondary: false,
+                    };
+                    let layout = layout_block(&cx, block, 0, 0.0, 0);
+                    let right = |piece: &Piece| piece.offset.x + piece.galley.mesh_bounds.right();
+                    let widest = layout.pieces.iter().map(right).fold(0.0, f32::max);
+                    let start: String = text.chars().take(20).collect();
+                    assert!(widest <= 401.0, "{widest} points: {start}");
+                }
+            }
+        });
     }
 }
