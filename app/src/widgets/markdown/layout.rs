@@ -467,7 +467,7 @@ mod tests {
             format!("{}\u{202e}{}", "شلام ".repeat(300), "abc".repeat(300)),
             "\u{a0}x".repeat(1_500),
         ];
-        ctx.run_ui(egui::RawInput::default(), |ui| {
+        let mut output = ctx.run_ui(egui::RawInput::default(), |ui| {
             let tokens = Arc::new(Tokens::builtin(ThemeName::Dark));
             let typography = Typography::new(tokens, ui.ctx());
             for text in &texts {
@@ -489,5 +489,6 @@ mod tests {
                 }
             }
         });
+        output.textures_delta.clear();
     }
 }
