@@ -151,13 +151,7 @@ impl BlockContext<'_> {
 
     /// Lays out inline text, and what lies behind its code spans.
     pub(super) fn piece(&self, text: InlineText, offset: Vec2, width: f32) -> (Piece, Vec<Fill>) {
-        // What lies behind code at a line's end reaches beyond its letters.
-        let overhang = if text.code.is_empty() {
-            0.0
-        } else {
-            CODE_OVERHANG
-        };
-        let galley = self.galley(text.job, width - overhang);
+        let galley = self.galley(text.job, width);
         let mut fills = code_fills(self.typography, &galley, &text.code, offset);
         for (display, _) in &text.links {
             fills.extend(underline(self, &galley, display, offset));
@@ -233,7 +227,13 @@ pub fn indent(place: Place) -> f32 {
 }
 
 fn text_block(cx: &BlockContext<'_>, text: InlineText, at: Vec2, width: f32) -> BlockLayout {
-    let (piece, fills) = cx.piece(text, at, width);
+    // What lies behind code at a line's end reaches beyond its letters.
+    let overhang = if text.code.is_empty() {
+        0.0
+    } else {
+        CODE_OVERHANG
+    };
+    let (piece, fills) = cx.piece(text, at, width - overhang);
     let height = piece.galley.size().y.max(cx.typography.prose_line);
     BlockLayout {
         size: vec2(at.x + width, at.y + height),
