@@ -35,6 +35,7 @@ pub mod layout;
 mod link;
 pub mod live;
 pub mod model;
+pub mod nested;
 pub mod query;
 pub mod resolve;
 pub mod snapshot;
