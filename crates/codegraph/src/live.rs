@@ -9,7 +9,7 @@ use crate::analysis::history::History;
 use crate::engine::{Changes, Engine, EngineError};
 use crate::filter::Filter;
 use crate::query::{self, Answer, Context, QueryError};
-use crate::watch::{Debounce, WatchError, Watcher};
+use crate::watch::{Debounce, Waker, WatchError, Watcher};
 
 /// A folder that can't be kept up to date.
 #[derive(Debug, Error)]
@@ -66,7 +66,14 @@ impl LiveGraph {
         Ok(all)
     }
 
-    /// Waits for the next batch of changes and takes it in; `None` once `until` has passed without one.
+    /// What ends [`LiveGraph::next_changes`] from another thread.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        self.watcher.waker()
+    }
+
+    /// Waits for the next batch of changes and takes it in; `None` once `until` has passed without one, or when a
+    /// [`Waker`] ended the wait.
     ///
     /// # Errors
     /// Where the root is gone; the graph then stays as it was.

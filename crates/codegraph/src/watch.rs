@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -52,13 +52,31 @@ impl Batch {
     }
 }
 
+/// What reaches a watcher.
+enum Touched {
+    Path(PathBuf),
+    Wake,
+}
+
+/// Ends the wait of a [`Watcher`] for its next batch.
+#[derive(Clone)]
+pub struct Waker(Sender<Touched>);
+
+impl Waker {
+    /// Ends the wait that runs, or the next one. Does nothing once the watcher is gone.
+    pub fn wake(&self) {
+        drop(self.0.send(Touched::Wake));
+    }
+}
+
 /// A watched folder.
 ///
 /// Where the system watches directory by directory, only those that belong to the graph are watched, so that
 /// `node_modules` costs nothing; [`Watcher::follow`] adds those that came since.
 pub struct Watcher {
     watcher: RecommendedWatcher,
-    events: Receiver<PathBuf>,
+    events: Receiver<Touched>,
+    sender: Sender<Touched>,
     debounce: Debounce,
     root: PathBuf,
     watched: BTreeSet<String>,
@@ -72,19 +90,19 @@ impl Watcher {
     /// Where the system refuses.
     pub fn new(root: &Path, debounce: Debounce) -> Result<Self, WatchError> {
         let (sender, events) = channel();
+        let own_sender = sender.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };
             if !event.kind.is_access() {
                 // The other end is gone only when the watcher is being dropped.
-                event
-                    .paths
-                    .into_iter()
-                    .for_each(|path| drop(sender.send(path)));
+                let touched = event.paths.into_iter().map(Touched::Path);
+                touched.for_each(|path| drop(sender.send(path)));
             }
         })?;
         let mut this = Self {
             watcher,
             events,
+            sender: own_sender,
             debounce,
             root: root.to_owned(),
             watched: BTreeSet::new(),
@@ -123,7 +141,14 @@ impl Watcher {
         has_new
     }
 
-    /// Waits for the next batch of changed paths; `None` once `until` has passed without one.
+    /// What ends a wait for a batch from another thread.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        Waker(self.sender.clone())
+    }
+
+    /// Waits for the next batch of changed paths; `None` once `until` has passed without one, or when a [`Waker`] ended
+    /// the wait.
     pub fn next_batch(&mut self, until: Instant) -> Option<Vec<PathBuf>> {
         loop {
             let due = self.batch.due(self.debounce);
@@ -132,7 +157,8 @@ impl Watcher {
                 .min(until)
                 .saturating_duration_since(Instant::now());
             match self.events.recv_timeout(wait) {
-                Ok(path) => self.batch.add(path, Instant::now()),
+                Ok(Touched::Path(path)) => self.batch.add(path, Instant::now()),
+                Ok(Touched::Wake) => return None,
                 Err(RecvTimeoutError::Timeout) if due.is_some_and(|due| due <= Instant::now()) => {
                     return Some(std::mem::take(&mut self.batch).paths.into_iter().collect());
                 }
@@ -144,8 +170,10 @@ impl Watcher {
 
     /// Whether changes are known that no batch has handed out yet: the graph may be stale.
     pub fn is_stale(&mut self) -> bool {
-        while let Ok(path) = self.events.try_recv() {
-            self.batch.add(path, Instant::now());
+        while let Ok(touched) = self.events.try_recv() {
+            if let Touched::Path(path) = touched {
+                self.batch.add(path, Instant::now());
+            }
         }
         !self.batch.paths.is_empty()
     }
@@ -160,6 +188,20 @@ impl Watcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_is_ended_from_elsewhere_and_changes_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut watcher = Watcher::new(folder.path(), Debounce::default()).unwrap();
+        let waker = watcher.waker();
+        watcher.batch.add("a".into(), Instant::now());
+        let waiting = std::thread::spawn(move || {
+            let batch = watcher.next_batch(Instant::now() + Duration::from_secs(600));
+            (batch, watcher.flush())
+        });
+        waker.wake();
+        assert_eq!(waiting.join().unwrap(), (None, vec![PathBuf::from("a")]));
+    }
 
     #[test]
     fn a_batch_is_due_after_a_pause_and_never_later_than_its_longest_wait() {
