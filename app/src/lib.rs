@@ -2,6 +2,7 @@
 
 pub mod chat;
 pub mod cli;
+pub mod graph;
 pub mod settings;
 pub mod shell;
 pub mod theme;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::thread_panel::{self, ThreadPanel, ThreadPanelAction};
 use crate::chat::view::{ChatAction, ChatContext, ChatView};
+use crate::graph::{GraphAction, GraphContext, GraphView};
 use crate::settings::{SettingsContext, SettingsView};
 use crate::theme::{ThemeName, Themes, Tokens};
 use crate::widgets::icons::{self, icon_button};
@@ -54,6 +55,8 @@ pub enum Pane {
     Thread,
     /// The settings.
     Settings,
+    /// The code graph.
+    Graph,
 }
 
 /// The window.
@@ -75,6 +78,8 @@ pub struct Shell {
     /// What the person wants in the thread, until the frame's tiles are drawn.
     chat_actions: Vec<ChatAction>,
     settings: SettingsView,
+    graph: GraphView,
+    target_format: Option<egui_wgpu::wgpu::TextureFormat>,
     thread_panel: ThreadPanel,
     notices: Notices,
     picker: Option<Picker>,
@@ -125,6 +130,8 @@ impl Shell {
             chat: ChatView::new(),
             chat_actions: Vec::new(),
             settings: SettingsView::default(),
+            graph: GraphView::default(),
+            target_format: options.target_format,
             thread_panel: ThreadPanel::default(),
             notices: Notices::default(),
             picker: None,
@@ -139,6 +146,11 @@ impl Shell {
         };
         shell.send(Intent::Ready);
         shell
+    }
+
+    /// The graph view, for tests.
+    pub fn graph(&self) -> &GraphView {
+        &self.graph
     }
 
     /// What the window shows, for tests.
@@ -206,6 +218,7 @@ impl Shell {
             Change::Settings => self.settings_changed(ctx),
             Change::Notices => self.notices.update(&self.model.notices),
             Change::Resync => self.send(Intent::Ready),
+            Change::GraphAnswer(number, answer) => self.graph.take_answer(number, answer),
             Change::Ended => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             other => self.chat.take_change(other, &self.model),
         }
@@ -334,6 +347,10 @@ impl Shell {
             if icon_button(ui, &tokens, icons::CHAT, "Threads", key.as_deref()).clicked() {
                 self.run(ui.ctx(), Command::ToggleSidePanel);
             }
+            let key = self.keymap.label(Command::ShowGraph);
+            if icon_button(ui, &tokens, icons::GRAPH, "Code graph", key.as_deref()).clicked() {
+                self.run(ui.ctx(), Command::ShowGraph);
+            }
             ui.with_layout(Layout::bottom_up(Align::Center), |ui| {
                 let key = self.keymap.label(Command::OpenSettings);
                 if icon_button(ui, &tokens, icons::GEAR, "Settings", key.as_deref()).clicked() {
@@ -420,6 +437,24 @@ impl Shell {
                 };
                 for intent in self.settings.settings_ui(ui, &self.tokens, &context) {
                     self.send(intent);
+                }
+            }
+            Pane::Graph => {
+                let area = ui.available_rect_before_wrap();
+                self.parts.push(Part::panel(area));
+                let context = GraphContext {
+                    state: &self.model.graph,
+                    tokens: &self.tokens,
+                    format: self.target_format,
+                };
+                for action in self.graph.graph_ui(ui, &context) {
+                    match action {
+                        GraphAction::Show => self.send(Intent::ShowGraph),
+                        GraphAction::Ask(number, question) => {
+                            self.send(Intent::AskGraph(number, question));
+                        }
+                        GraphAction::OpenFolder => self.run(ui.ctx(), Command::OpenFolder),
+                    }
                 }
             }
         }

@@ -10,6 +10,7 @@ mod syntax;
 mod themes;
 mod tokens;
 
+pub(crate) use color::mix;
 pub use color::{Rgba, contrast_ratio};
 pub use seat::{SeatColor, seat_color};
 pub use style::{apply, egui_style, focus_ring};

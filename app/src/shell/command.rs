@@ -67,6 +67,8 @@ pub enum Command {
     ToggleSidePanel,
     /// Show the threads in the side panel.
     ShowThreads,
+    /// Show the code graph of the open folder.
+    ShowGraph,
     /// Open the settings.
     OpenSettings,
     /// Open the settings file in the system's editor.
@@ -154,6 +156,7 @@ commands! {
     OpenFolder "folder.open" "Open folder…" ["Ctrl+O"];
     ToggleSidePanel "panel.toggle" "Show or hide the side panel" ["Ctrl+B"];
     ShowThreads "panel.threads" "Show the threads" ["Ctrl+Shift+E"];
+    ShowGraph "graph.show" "Code graph" ["Ctrl+Shift+G"];
     OpenSettings "settings.open" "Settings" ["Ctrl+,"];
     OpenSettingsFile "settings.file" "Open the settings file" [];
     ShowNotices "notices.open" "Show notices" [];

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use conversation::PromptMessage;
 use host::settings::{Settings, SettingsProblem};
 use host::{
-    Channel, EndpointStatus, Event, HostNotice, QueueState, SeatView, Snapshot, ThreadSnapshot,
-    TurnState,
+    Channel, EndpointStatus, Event, GraphState, HostNotice, QueueState, SeatView, Snapshot,
+    ThreadSnapshot, TurnState,
 };
 use transcript::{ContextBlock, MessageId, SeatId, ThreadId, ThreadSummary};
 
@@ -53,6 +53,8 @@ pub enum Change {
     Warning(String),
     /// What a seat was shown for a message.
     Inspection(MessageId, Vec<(String, Vec<PromptMessage>)>),
+    /// What the code graph answers to a question, as text.
+    GraphAnswer(u64, Result<String, String>),
     /// Seats changed, so colours and names may have.
     Seats,
     /// The settings changed.
@@ -101,6 +103,8 @@ pub struct Model {
     pub notices: Vec<HostNotice>,
     /// Whether the notice about providers' terms is due.
     pub shows_terms_notice: bool,
+    /// The code graph of the open folder.
+    pub graph: GraphState,
     /// The prompt to come.
     pub estimate: Estimate,
     /// Until when a seat should not be asked.
@@ -126,6 +130,7 @@ impl Default for Model {
             streaming_since: None,
             notices: Vec::new(),
             shows_terms_notice: false,
+            graph: GraphState::Closed,
             estimate: Estimate::default(),
             limited_until: HashMap::new(),
         }
@@ -233,6 +238,11 @@ impl Model {
                 self.folder = folder;
                 self.folder_asks_trust = asks_trust;
             }
+            Event::Graph(graph) => self.graph = graph,
+            Event::GraphAnswer(number, answer) => {
+                let text = answer.map(|answer| answer.to_string());
+                return Some(Change::GraphAnswer(number, text));
+            }
             Event::TurnEnded { .. } => {}
             Event::Ended => return Some(Change::Ended),
             other => return self.apply_to_thread(other),
@@ -325,6 +335,7 @@ impl Model {
         self.threads = snapshot.threads;
         self.notices = snapshot.notices;
         self.shows_terms_notice = snapshot.show_terms_notice;
+        self.graph = snapshot.graph;
         self.open_thread(snapshot.current);
         if is_first {
             Change::Window(snapshot.window)

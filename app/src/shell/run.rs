@@ -38,6 +38,7 @@ impl Shell {
                 ctx.memory_mut(|m| m.request_focus(thread_panel::filter_id()));
             }
             Command::OpenSettings => self.show_pane(Pane::Settings),
+            Command::ShowGraph => self.show_pane(Pane::Graph),
             Command::OpenSettingsFile => self.open_settings_file(ctx),
             Command::ShowNotices => self.notices.is_open = true,
             Command::CheckEndpoints => self.send(Intent::CheckEndpoints(None)),
@@ -56,7 +57,7 @@ impl Shell {
             Command::ZoomIn => zoom(ctx, ctx.zoom_factor() * ZOOM_STEP),
             Command::ZoomOut => zoom(ctx, ctx.zoom_factor() / ZOOM_STEP),
             Command::ZoomReset => zoom(ctx, 1.0),
-            Command::CloseTab => self.close_settings(),
+            Command::CloseTab => self.close_tab(),
             Command::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             Command::FocusNextPanel => focus_next(ctx, &self.parts, true),
             Command::FocusPreviousPanel => focus_next(ctx, &self.parts, false),
@@ -198,8 +199,14 @@ impl Shell {
         ctx.open_url(egui::OpenUrl::new_tab(format!("file://{}", path.display())));
     }
 
-    fn close_settings(&mut self) {
-        if let Some(tile) = self.tiles.tiles.find_pane(&Pane::Settings) {
+    /// Closes the tab that is shown; the thread stays.
+    fn close_tab(&mut self) {
+        let active = self.tiles.active_tiles();
+        let shown = [Pane::Settings, Pane::Graph].into_iter().find_map(|pane| {
+            let tile = self.tiles.tiles.find_pane(&pane)?;
+            active.contains(&tile).then_some(tile)
+        });
+        if let Some(tile) = shown {
             self.tiles.remove_recursively(tile);
             self.show_pane(Pane::Thread);
         }

@@ -28,6 +28,8 @@ pub struct StartOptions {
     pub theme: Option<ThemeName>,
     /// Whether drawing is done by the processor.
     pub is_software_rendered: bool,
+    /// Format that the graphics card draws into; `None` where it can't be used, or not yet.
+    pub target_format: Option<egui_wgpu::wgpu::TextureFormat>,
     /// Whether the demo table greets a first run.
     pub greets: bool,
 }
@@ -41,6 +43,7 @@ impl StartOptions {
             fonts: fonts::definitions(),
             theme: None,
             is_software_rendered: false,
+            target_format: None,
             greets: false,
         }
     }
@@ -87,6 +90,7 @@ pub fn run(folder: Option<PathBuf>) -> Result<(), Failure> {
             let start = StartOptions {
                 started,
                 is_software_rendered,
+                target_format: cc.wgpu_render_state.as_ref().map(|s| s.target_format),
                 greets: true,
                 ..StartOptions::new(home)
             };

@@ -61,6 +61,7 @@ impl egui_tiles::Behavior<Pane> for TileBehavior<'_> {
         let title = match pane {
             Pane::Thread => "Thread",
             Pane::Settings => "Settings",
+            Pane::Graph => "Code graph",
         };
         RichText::new(title)
             .family(Families::default().medium)

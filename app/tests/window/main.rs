@@ -2,6 +2,7 @@
 
 mod acting;
 mod composing;
+mod graph;
 mod idling;
 mod keyboard;
 mod mentions;

@@ -163,7 +163,7 @@ fn is_coloured(window: &Window, code: &str) -> bool {
         .any(|clipped| colours(&clipped.shape, code) > 2)
 }
 
-fn compare(window: &mut Window, name: &str) {
+pub(crate) fn compare(window: &mut Window, name: &str) {
     window.settle();
     window.harness.snapshot(name);
 }

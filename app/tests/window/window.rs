@@ -2,7 +2,7 @@
 //! accessibility tree.
 
 use std::path::Path;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use eframe::App;
@@ -55,8 +55,19 @@ impl Window {
 
     /// As [`Self::open`], with a theme and a size.
     pub(crate) fn open_as(home: &Path, theme: ThemeName, size: egui::Vec2) -> Self {
+        Self::open_on(home, None, theme, size)
+    }
+
+    /// As [`Self::open_as`], on a folder.
+    pub(crate) fn open_on(
+        home: &Path,
+        folder: Option<&Path>,
+        theme: ThemeName,
+        size: egui::Vec2,
+    ) -> Self {
         let host = Host::start(HostOptions {
             vault: VaultKind::File,
+            folder: folder.map(Path::to_owned),
             ..HostOptions::new(home.to_owned())
         })
         .unwrap();
@@ -74,7 +85,13 @@ impl Window {
             .with_theme(system)
             .with_max_steps(20)
             .with_render_cursor(false)
-            .build_eframe(|cc| Shell::new(&cc.egui_ctx, host, options));
+            .build_eframe(|cc| {
+                let options = StartOptions {
+                    target_format: cc.wgpu_render_state.as_ref().map(|s| s.target_format),
+                    ..options
+                };
+                Shell::new(&cc.egui_ctx, host, options)
+            });
         let (wake, woken) = channel();
         harness.ctx.set_request_repaint_callback(move |info| {
             // The window may be gone by now.
@@ -287,6 +304,28 @@ impl Window {
                 text: node.value().unwrap_or_default(),
             })
             .collect()
+    }
+
+    /// Waits until no frame is asked for, and nobody wakes the window for two seconds.
+    #[track_caller]
+    pub(crate) fn until_at_rest(&mut self) {
+        let rest = Duration::from_secs(2);
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            self.settle();
+            while self.woken.try_recv().is_ok() {}
+            let viewport = &self.harness.output().viewport_output[&egui::ViewportId::ROOT];
+            let asked = viewport.repaint_delay;
+            let causes = self.harness.ctx.repaint_causes();
+            if asked > rest && self.woken.recv_timeout(rest) == Err(RecvTimeoutError::Timeout) {
+                assert_eq!(asked, Duration::MAX, "{causes:?}");
+                return;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "no rest: asked again after {asked:?} because of {causes:?}"
+            );
+        }
     }
 
     /// The name of what has the keyboard.

@@ -246,6 +246,18 @@ impl Graph {
         parts.join("/")
     }
 
+    /// The directory or file at a path below the root, with `/`; the root for the empty path.
+    #[must_use]
+    pub fn node_at(&self, path: &str) -> Option<NodeIndex> {
+        let root = (!self.nodes.is_empty()).then_some(0);
+        let parts = path.split('/').filter(|part| !part.is_empty());
+        parts.fold(root, |node, part| {
+            let children = self.adjacency.outgoing(EdgeType::Contains, node?);
+            let mut children = children.iter().copied();
+            children.find(|child| self.name(*child) == part)
+        })
+    }
+
     /// The file of a symbol; any other node itself.
     #[must_use]
     pub fn file_of(&self, node: NodeIndex) -> NodeIndex {

@@ -1,7 +1,7 @@
 //! A tree drawn as boxes inside boxes, and what of it is shown at a zoom.
 //!
-//! Every directory is a box that holds the boxes of what lies in it, in the order of their names, with areas in
-//! proportion to their weights. How much of it is open depends on how large it is on the screen, so that there are never
+//! Every directory is a box that holds the boxes of what lies in it, the directories in one part and the files in the
+//! other, each in the order of their names, with areas in proportion to their weights. How much of it is open depends on how large it is on the screen, so that there are never
 //! more marks and links than a person can take in: a closed box stands for everything below it, and the links of
 //! everything below it are its own, counted.
 //!
@@ -98,6 +98,11 @@ impl Nested {
                 children[parent as usize].push(node);
             }
         }
+        // What holds others comes first, as in a list of files.
+        let holds: Vec<bool> = children.iter().map(|below| !below.is_empty()).collect();
+        for below in &mut children {
+            below.sort_by_key(|child| !holds[*child as usize]);
+        }
         let mut nested = Self {
             places: vec![NONE; count],
             ..Self::default()
@@ -154,22 +159,23 @@ impl Nested {
         if let Some(root) = self.boxes.first_mut() {
             *root = WHOLE;
         }
-        let mut areas = Vec::new();
         for place in 0..self.nodes.len() as u32 {
             let children: Vec<u32> = self.children(place).collect();
-            if children.is_empty() {
-                continue;
-            }
+            let (holders, leaves): (Vec<u32>, Vec<u32>) = children
+                .into_iter()
+                .partition(|child| self.ends[*child as usize] > child + 1);
             let inside = self.boxes[place as usize].inside();
-            areas.clear();
-            areas.extend(children.iter().map(|child| weights[*child as usize]));
-            let keys: Vec<u64> = children
-                .iter()
-                .map(|child| key(self.nodes[*child as usize]))
-                .collect();
-            let boxes = strip::strips(inside, &areas, &keys);
-            for (child, area) in children.into_iter().zip(boxes) {
-                self.boxes[child as usize] = area;
+            let sum = |places: &[u32]| places.iter().map(|at| weights[*at as usize]).sum::<f32>();
+            let (first, second) = inside.split(sum(&holders), sum(&leaves));
+            for (part, places) in [(first, holders), (second, leaves)] {
+                let areas: Vec<f32> = places.iter().map(|at| weights[*at as usize]).collect();
+                let keys: Vec<u64> = places
+                    .iter()
+                    .map(|at| key(self.nodes[*at as usize]))
+                    .collect();
+                for (at, area) in places.into_iter().zip(strip::strips(part, &areas, &keys)) {
+                    self.boxes[at as usize] = area;
+                }
             }
         }
     }

@@ -14,6 +14,7 @@ use transcript::{Notice, NoticeSeverity, StoreError, ThreadId, ThreadSummary};
 
 use crate::client_state::ClientState;
 use crate::disk::Disk;
+use crate::graph::{GraphNews, GraphService, GraphState};
 use crate::mailbox::Postman;
 use crate::protocol::{
     EndpointStatus, Event, HostNotice, Intent, SeatView, SendMessage, Severity, Snapshot,
@@ -22,6 +23,7 @@ use crate::settings::{Settings, SettingsProblem};
 use crate::settings_files::{load_settings, project_settings_path, settings_path};
 use crate::stream::StreamNews;
 
+mod code_graph;
 mod configuration;
 mod endpoints;
 mod threads;
@@ -49,6 +51,7 @@ pub(crate) enum Inbound {
     Stream(StreamNews),
     /// An endpoint's answer to being asked how it is.
     Endpoint(endpoints::EndpointAnswer),
+    Graph(u64, GraphNews),
     /// A settings file was touched.
     SettingsTouched,
 }
@@ -81,6 +84,10 @@ pub(crate) struct Core {
     endpoints: Arc<Vec<EndpointStatus>>,
     endpoint_checks: BTreeMap<String, u64>,
     looks: HashMap<String, endpoints::Look>,
+    graph: Option<GraphService>,
+    graph_state: GraphState,
+    /// Which of the threads that read a graph counts; news of an older one is out of date.
+    graph_thread: u64,
     last_check: u64,
     seats: Arc<Vec<SeatView>>,
     /// The seats as the conversation knows them.
@@ -138,6 +145,9 @@ impl Core {
             endpoints: Arc::default(),
             endpoint_checks: BTreeMap::new(),
             looks: HashMap::new(),
+            graph: None,
+            graph_state: GraphState::Closed,
+            graph_thread: 0,
             last_check: 0,
             seats: Arc::default(),
             table: Vec::new(),
@@ -190,6 +200,7 @@ impl Core {
             Inbound::Subscribe(postman) => self.clients.push(postman),
             Inbound::Stream(news) => self.stream_news(news),
             Inbound::Endpoint(answer) => self.endpoint_answer(answer).await,
+            Inbound::Graph(thread, news) => self.graph_news(thread, news),
             Inbound::SettingsTouched => {
                 self.deadlines.settings = Some(Instant::now() + SETTINGS_SETTLE);
             }
@@ -204,6 +215,8 @@ impl Core {
         match intent {
             Intent::Ready => self.publish_snapshot(),
             Intent::OpenFolder(folder) => self.open_folder(folder).await,
+            Intent::ShowGraph => self.show_graph(),
+            Intent::AskGraph(number, question) => self.ask_graph(number, question),
             Intent::TrustFolder(folder) => self.trust_folder(folder).await,
             Intent::Send(message) => self.send(message),
             Intent::Unqueue(thread, message_id) => {
@@ -418,6 +431,7 @@ impl Core {
             notices: self.notices.clone(),
             show_terms_notice: self.must_show_terms(),
             window: self.state.window.clone(),
+            graph: self.graph_state.clone(),
         };
         self.publish(&Event::Snapshot(Box::new(snapshot)));
     }

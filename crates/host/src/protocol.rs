@@ -9,7 +9,10 @@ use conversation::{PromptMessage, Queued, Seat, SendMode};
 use models::{EndpointKind, ModelInfo};
 use transcript::{ContextBlock, Message, MessageId, SeatId, ThreadId, ThreadSummary};
 
+use codegraph::query::Answer;
+
 use crate::client_state::SeatOverride;
+use crate::graph::GraphState;
 use crate::settings::{Settings, SettingsEdit, SettingsProblem};
 
 /// What a client wants.
@@ -97,6 +100,10 @@ pub enum Intent {
         /// First and last line, 1-based, or the whole file.
         range: Option<[u32; 2]>,
     },
+    /// Read the code graph of the open folder, and follow it; answers with [`Event::Graph`].
+    ShowGraph,
+    /// Ask the code graph; answers with [`Event::GraphAnswer`] of the same number.
+    AskGraph(u64, String),
     /// The notice about providers' terms was read.
     DismissTermsNotice,
     /// Ask an endpoint, or all, how they are.
@@ -326,6 +333,8 @@ pub struct Snapshot {
     pub show_terms_notice: bool,
     /// The window's own state of the last run.
     pub window: serde_json::Value,
+    /// How the code graph of the open folder is.
+    pub graph: GraphState,
 }
 
 /// What happened.
@@ -421,6 +430,10 @@ pub enum Event {
     TermsNotice(bool),
     /// Notices changed.
     Notices(Vec<HostNotice>),
+    /// How the code graph of the open folder is.
+    Graph(GraphState),
+    /// What the code graph answers to the question with this number, or why it can't.
+    GraphAnswer(u64, Result<Arc<Answer>, String>),
     /// The folder changed.
     Folder(Option<PathBuf>, bool),
     /// Everything is saved; nothing follows.

@@ -83,6 +83,18 @@ impl History {
         }
         churn
     }
+
+    /// How many commits ago each file was touched last.
+    #[must_use]
+    pub fn last_changes(&self) -> FxHashMap<&str, u32> {
+        let mut last = FxHashMap::default();
+        for (ago, files) in (0..).zip(&self.commits) {
+            for path in files {
+                last.entry(path.as_str()).or_insert(ago);
+            }
+        }
+        last
+    }
 }
 
 #[cfg(test)]
@@ -93,6 +105,8 @@ mod tests {
     fn the_log_reads_as_files_by_commit() {
         let history = History::parse("\u{1}\0\na.ts\0b/c d.ts\0\u{1}\0\u{1}\0\na.ts\0");
         assert_eq!(history.commits, [vec!["a.ts", "b/c d.ts"], vec!["a.ts"]]);
+        let last = history.last_changes();
+        assert_eq!((last["a.ts"], last["b/c d.ts"], last.len()), (0, 0, 2));
         assert_eq!(history.churn()["a.ts"], 2);
     }
 }

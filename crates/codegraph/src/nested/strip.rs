@@ -14,7 +14,7 @@ pub struct Box2 {
 }
 
 /// Room for the name at the top of a box, and around what it holds, as shares of its shorter side.
-const HEAD: f32 = 0.09;
+const HEAD: f32 = 0.12;
 const MARGIN: f32 = 0.025;
 /// Room between siblings, as a share of the shorter side of what holds them.
 const GAP: f32 = 0.012;
@@ -72,6 +72,33 @@ impl Box2 {
             width: self.width - 2.0 * margin,
             height: self.height - head - margin,
         }
+    }
+
+    /// Two parts with areas in proportion to two weights, side by side along the longer side.
+    pub(super) fn split(self, first: f32, second: f32) -> (Self, Self) {
+        let share = if first + second > 0.0 {
+            first / (first + second)
+        } else {
+            1.0
+        };
+        if self.width > 1.2 * self.height {
+            let width = self.width * share;
+            let left = Self { width, ..self };
+            let right = Self {
+                x: self.x + width,
+                width: self.width - width,
+                ..self
+            };
+            return (left, right);
+        }
+        let height = self.height * share;
+        let upper = Self { height, ..self };
+        let lower = Self {
+            y: self.y + height,
+            height: self.height - height,
+            ..self
+        };
+        (upper, lower)
     }
 
     fn with_gap(self, gap: f32) -> Self {

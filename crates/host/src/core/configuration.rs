@@ -111,6 +111,9 @@ impl Core {
             self.folder.clone(),
             self.folder_asks_trust(),
         ));
+        if self.graph.is_some() {
+            self.open_graph();
+        }
         self.watch_settings();
         self.reload_settings().await;
         if self.demo.is_some() {
