@@ -388,7 +388,12 @@ impl GraphView {
         for (label, area) in seen.into_iter().take(MOST_LABELS) {
             // A name that grows with its box is easier to tell apart from far.
             let size = (area.height() * 0.7).clamp(LOWEST_TEXT, tokens.metrics.typ.ui);
-            let inner = area.shrink2(vec2(8.0_f32.min(area.width() / 8.0), 0.0));
+            let inset: f32 = if label.align == Align2::CENTER_CENTER {
+                3.0
+            } else {
+                8.0
+            };
+            let inner = area.shrink2(vec2(inset.min(area.width() / 8.0), 0.0));
             let wide = |c: char| if c.is_ascii() { 0.56 } else { 1.0 };
             let width = |text: &str| text.chars().map(wide).sum::<f32>() * size;
             let Some(text) = shortened(&label.text, |text| width(text) <= inner.width()) else {
