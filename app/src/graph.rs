@@ -4,6 +4,7 @@
 
 pub mod camera;
 mod canvas;
+mod cycles;
 mod focus;
 pub mod gpu;
 mod inspector;
@@ -35,19 +36,22 @@ pub enum Mode {
     Map,
     /// One file, its users and what it uses.
     Focus,
+    /// Files that import each other in a ring.
+    Cycles,
     /// Which directory depends on which.
     Matrix,
 }
 
 impl Mode {
     /// All of them, in the order of the toolbar.
-    pub const ALL: [Self; 3] = [Self::Map, Self::Focus, Self::Matrix];
+    pub const ALL: [Self; 4] = [Self::Map, Self::Focus, Self::Cycles, Self::Matrix];
 
     /// Its name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Map => "Map",
             Self::Focus => "Focus",
+            Self::Cycles => "Cycles",
             Self::Matrix => "Matrix",
         }
     }
@@ -218,7 +222,7 @@ impl GraphView {
                 let scale = self.camera.scale * pixels_per_point;
                 data.nested.cut(visible, scale, &limits)
             }
-            Mode::Focus | Mode::Matrix => Cut::default(),
+            Mode::Focus | Mode::Cycles | Mode::Matrix => Cut::default(),
         };
         let key = SceneKey {
             version: data.version,
@@ -254,6 +258,7 @@ impl GraphView {
                     ..Scene::default()
                 },
             },
+            Mode::Cycles => cycles::cycles_scene(data, tokens, self.generation),
             Mode::Matrix => {
                 let matrix = Matrix::of(&data.graph);
                 matrix::matrix_scene(&data.graph, &matrix, tokens, self.generation)
@@ -266,7 +271,9 @@ impl GraphView {
     fn fit_when_new(&mut self, data: &GraphData, view: egui::Rect) {
         let focus = match self.mode {
             Mode::Focus => self.selected.last().cloned(),
-            Mode::Map | Mode::Matrix => Some(data.folder.to_string_lossy().into_owned()),
+            Mode::Map | Mode::Cycles | Mode::Matrix => {
+                Some(data.folder.to_string_lossy().into_owned())
+            }
         };
         let fits = Some((self.mode, focus));
         let is_resized = self.fitted_into.is_some_and(|size| size != view.size());
@@ -281,7 +288,7 @@ impl GraphView {
     fn bounds(&self) -> egui::Rect {
         match self.mode {
             Mode::Map => map::rect(codegraph::nested::WHOLE),
-            Mode::Focus | Mode::Matrix => self.scene.bounds,
+            Mode::Focus | Mode::Cycles | Mode::Matrix => self.scene.bounds,
         }
     }
 

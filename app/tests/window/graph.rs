@@ -139,6 +139,29 @@ fn a_file_that_is_searched_for_is_shown_with_its_users_and_what_it_uses() {
 }
 
 #[test]
+fn a_cycle_shows_the_import_to_take_away() {
+    let (table, folder) = (Table::set(SHORT_ANSWERS), folder());
+    let mut window = open(&table, folder.path());
+    window.click("Cycles");
+    window.until_at_rest();
+    assert!(shown(&window).is_empty());
+    std::fs::write(
+        folder.path().join("src/shared/color.ts"),
+        "import { draw } from '../view/draw';\nexport const mix = (x: number) => x + draw(x);\n",
+    )
+    .expect("a file");
+    window.until("the cycle", |w| !shown(w).is_empty());
+    assert_eq!(
+        shown(&window),
+        [
+            "Cycle 1: 2 files, open with one import less",
+            "src/shared/color.ts",
+            "src/view/draw.ts",
+        ]
+    );
+}
+
+#[test]
 fn the_matrix_puts_users_above_what_they_use() {
     let (table, folder) = (Table::set(SHORT_ANSWERS), folder());
     let mut window = open(&table, folder.path());

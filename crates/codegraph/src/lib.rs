@@ -31,6 +31,7 @@ pub mod graph;
 pub mod interner;
 pub mod kg;
 pub mod language;
+pub mod layered;
 pub mod layout;
 mod link;
 pub mod live;

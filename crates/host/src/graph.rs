@@ -38,10 +38,19 @@ pub struct GraphData {
     pub churn: Vec<u32>,
     /// How many commits ago each file was changed last, by node; empty where there is no history.
     pub age: Vec<u32>,
-    /// The files of each import cycle.
-    pub cycles: Vec<Vec<NodeIndex>>,
+    /// The import cycles that there are at run time.
+    pub cycles: Vec<CycleData>,
     /// Counts up with every change.
     pub version: u64,
+}
+
+/// Files that import each other in a ring.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CycleData {
+    /// The files.
+    pub files: Vec<NodeIndex>,
+    /// Imports that, taken away, leave no ring.
+    pub cut: Vec<(NodeIndex, NodeIndex)>,
 }
 
 /// How the graph of the open folder is.
@@ -201,13 +210,17 @@ fn data(live: &LiveGraph, folder: &Path, history: Option<&History>, version: u64
         }
     }
     let at_run_time = FileGraph::at_run_time(&graph);
-    let nodes_of = |cycle: cycles::Cycle| {
-        let nodes = cycle.files.into_iter();
-        nodes.map(|file| at_run_time.nodes[file as usize]).collect()
-    };
+    let node = |file: &u32| at_run_time.nodes[*file as usize];
     let cycles = cycles::cycles(&at_run_time)
-        .into_iter()
-        .map(nodes_of)
+        .iter()
+        .map(|cycle| CycleData {
+            files: cycle.files.iter().map(node).collect(),
+            cut: cycle
+                .cut
+                .iter()
+                .map(|(from, to)| (node(from), node(to)))
+                .collect(),
+        })
         .collect();
     GraphData {
         folder: folder.to_owned(),

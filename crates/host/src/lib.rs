@@ -39,7 +39,7 @@ mod thinking;
 
 pub use client_state::{ClientState, SeatOverride, write_atomically};
 pub use folder::{AttachError, read_context_block};
-pub use graph::{GraphData, GraphState};
+pub use graph::{CycleData, GraphData, GraphState};
 pub use mailbox::Events;
 pub use protocol::{
     Channel, Delta, EndpointState, EndpointStatus, Event, HostNotice, InspectedRequest, Intent,
