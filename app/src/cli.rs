@@ -73,6 +73,9 @@ enum Subcommands {
         #[arg(long, default_value_t = 0)]
         port: u16,
     },
+    /// Build, ask, watch or export the code graph of a folder.
+    #[command(subcommand)]
+    Graph(codegraph::cli::Command),
     /// Print shell completions.
     Completions {
         /// Which shell.
@@ -227,6 +230,9 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Models { json }) => models::run(json),
         Some(Subcommands::Key(command)) => key::run(&command),
         Some(Subcommands::Rehearse { script, port }) => rehearse::run(script.as_deref(), port),
+        Some(Subcommands::Graph(command)) => {
+            return codegraph::cli::run(command, "folkmoot graph");
+        }
         Some(Subcommands::Completions { shell }) => completions(shell),
         Some(Subcommands::Man) => man(),
     };

@@ -24,6 +24,7 @@
 
 pub mod analysis;
 pub mod cache;
+pub mod cli;
 pub mod engine;
 pub mod facts;
 pub mod filter;

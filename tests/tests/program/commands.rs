@@ -263,3 +263,22 @@ fn a_data_folder_that_cannot_be_made_is_told_with_its_path() {
         );
     }
 }
+
+#[test]
+fn the_code_graph_of_a_folder_is_asked_from_the_command_line() {
+    let home = DataFolder::new();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.ts"), "export const one = 1;\n").unwrap();
+    let user = "import { one } from './a';\nexport const two = one + 1;\n";
+    std::fs::write(folder.path().join("b.ts"), user).unwrap();
+    let path = folder.path().to_str().unwrap();
+    let asked = folkmoot(&home)
+        .args(["graph", "query", path, "--ask", "dependents a.ts", "--json"])
+        .run();
+    assert!(asked.stdout.contains("b.ts"), "{}", asked.stdout);
+    let refused = folkmoot(&home)
+        .args(["graph", "query", path, "--ask", "dependents nowhere.ts"])
+        .run();
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("nowhere.ts"), "{}", refused.stderr);
+}
