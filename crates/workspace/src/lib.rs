@@ -1,0 +1,74 @@
+//! A folder of the user's, open to models: containment, secrets, reading, searching, editing, taking back.
+//!
+//! Every path passes one gate ([`Workspace`]): it is checked by its letters, walked from a handle on the folder
+//! without leaving it, and held against the policy for secrets and, for writes, the protected places. What the
+//! functions return is data; showing it is another's work.
+//!
+//! ```
+//! use workspace::{EditRequest, ReadLedger, ReadRequest, Workspace};
+//!
+//! let folder = tempfile::tempdir()?;
+//! std::fs::write(folder.path().join("a.txt"), "one\r\ntwo\r\n")?;
+//! let workspace = Workspace::open(&[folder.path()])?;
+//! let ledger = ReadLedger::default();
+//!
+//! let read = workspace.read_file(&ReadRequest { path: "a.txt".into(), ..Default::default() }, &ledger)?;
+//! assert_eq!(read.numbered(), "   1| one\n   2| two\n");
+//!
+//! let edit = EditRequest {
+//!     path: "a.txt".into(),
+//!     old_string: "two".into(),
+//!     new_string: "2\n3".into(),
+//!     ..Default::default()
+//! };
+//! workspace.edit_file(&edit, &ledger)?;
+//! assert_eq!(std::fs::read(folder.path().join("a.txt"))?, b"one\r\n2\r\n3\r\n");
+//! assert!(workspace.read_file(&ReadRequest { path: "../x".into(), ..Default::default() }, &ledger).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Everything here blocks. Only Unix is supported so far.
+
+mod charset;
+mod content_hash;
+mod disk;
+mod edit;
+mod error;
+mod find;
+mod folders;
+mod grep;
+mod ledger;
+mod line_edits;
+mod nearest;
+mod overlay;
+mod read;
+mod rel_path;
+mod replace_file;
+mod root;
+mod search;
+mod secret_policy;
+mod text_file;
+mod trash;
+mod workspace;
+mod write;
+
+pub use charset::Charset;
+pub use content_hash::{ContentHash, NotAHash};
+#[doc(hidden)]
+pub use disk::Disk;
+pub use edit::EditRequest;
+pub use error::{ErrorKind, WorkspaceError};
+pub use find::{FindRequest, FindResult, FoundPath};
+pub use folders::{Deleted, Entry, EntryKind, Listing, MadeFolder, RenameRequest, Renamed};
+pub use grep::{GrepMatch, GrepRequest, GrepResult};
+pub use ledger::ReadLedger;
+pub use nearest::{LinePair, NearestBlock};
+pub use overlay::{Buffer, BufferTable, NoBuffers, OpenBuffers};
+pub use read::{ReadFile, ReadRequest, TEXT_LIMIT};
+pub use rel_path::RelPath;
+pub use search::{CutShort, SearchLimits, StopToken};
+pub use secret_policy::SecretPolicy;
+pub use text_file::{LineEnd, TextFile, ViewEdit};
+pub use trash::{Trash, Trashed};
+pub use workspace::Workspace;
+pub use write::{WriteRequest, Written};
