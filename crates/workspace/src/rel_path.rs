@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::WorkspaceError;
 
@@ -86,6 +86,12 @@ impl RelPath {
         Some(Self(self.0[..end].to_owned()))
     }
 
+    /// Whether the other path is inside this one.
+    pub(crate) fn is_above(&self, other: &Self) -> bool {
+        let rest = other.0.strip_prefix(&self.0);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    }
+
     /// The path of something directly inside.
     pub(crate) fn join(&self, name: &str) -> Self {
         if self.is_root() {
@@ -98,6 +104,13 @@ impl RelPath {
 impl fmt::Display for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_root() { "." } else { &self.0 })
+    }
+}
+
+impl<'de> Deserialize<'de> for RelPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
     }
 }
 

@@ -14,8 +14,19 @@ use crate::root::{Found, Place, not_a_file};
 /// How the name of a file that is being written ends. No reader shows such files.
 pub(crate) const TEMP_SUFFIX: &str = ".folkmoot-tmp";
 
-/// The mode of a new file where none is asked for; the process's mask takes its part.
-pub(crate) const NEW_FILE: u32 = 0o666;
+/// Which permission bits the file gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ModeRule {
+    /// Those it has; a new file those that the process's mask leaves of `rw` for all. A file that nobody may write
+    /// is refused.
+    Keep,
+    /// These, also for a file that nobody may write: it is put back.
+    Exactly(u32),
+}
+
+pub(crate) fn temp_name() -> String {
+    format!(".{}{TEMP_SUFFIX}", uuid::Uuid::new_v4().simple())
+}
 
 /// Writes the bytes to the place as one step: whoever opens it sees the old bytes or the new. Mode, owner and
 /// extended attributes stay. A file with several names, or one whose owner we can't keep, is written in place.
@@ -24,7 +35,7 @@ pub(crate) fn replace_file(
     disk: &Disk,
     place: &Place,
     bytes: &[u8],
-    new_mode: u32,
+    mode: ModeRule,
     shown: &str,
 ) -> Result<(), WorkspaceError> {
     let old = match place.found {
@@ -33,18 +44,18 @@ pub(crate) fn replace_file(
         _ => return Err(not_a_file(shown)),
     };
     if let Some(stat) = old {
-        if stat.st_mode & 0o222 == 0 {
+        if stat.st_mode & 0o222 == 0 && mode == ModeRule::Keep {
             return Err(WorkspaceError::Protected {
                 why: "the file is read-only".into(),
                 path: shown.into(),
             });
         }
         if stat.st_nlink > 1 {
-            return write_in_place(disk, place, bytes, shown);
+            return write_in_place(disk, place, bytes, mode, shown);
         }
     }
-    let temp = format!(".{}{TEMP_SUFFIX}", uuid::Uuid::new_v4().simple());
-    let written = fill_temp(disk, place, &temp, bytes, old.as_ref(), new_mode);
+    let temp = temp_name();
+    let written = fill_temp(disk, place, &temp, bytes, old.as_ref(), mode);
     let moved = match written {
         Ok(true) => check_unchanged(place, old.as_ref(), shown).and_then(|()| {
             let moved = move_over(disk, &place.dir, &temp, &place.name, old.is_some());
@@ -55,7 +66,7 @@ pub(crate) fn replace_file(
         }),
         Ok(false) => {
             remove_temp(&place.dir, &temp);
-            return write_in_place(disk, place, bytes, shown);
+            return write_in_place(disk, place, bytes, mode, shown);
         }
         Err(error) => Err(WorkspaceError::io("write", shown)(error)),
     };
@@ -66,7 +77,7 @@ pub(crate) fn replace_file(
     sync_folder(disk, &place.dir).map_err(WorkspaceError::io("sync the folder of", shown))
 }
 
-fn remove_temp(dir: &OwnedFd, temp: &str) {
+pub(crate) fn remove_temp(dir: &OwnedFd, temp: &str) {
     if let Err(errno) = rustix::fs::unlinkat(dir, temp, AtFlags::empty())
         && errno != Errno::NOENT
     {
@@ -113,11 +124,12 @@ fn fill_temp(
     temp: &str,
     bytes: &[u8],
     old: Option<&Stat>,
-    new_mode: u32,
+    rule: ModeRule,
 ) -> io::Result<bool> {
     disk.before("create temp")?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mode = if old.is_some() { 0o600 } else { new_mode };
+    let private = old.is_some() || rule != ModeRule::Keep;
+    let mode = if private { 0o600 } else { 0o666 };
     let mut file = File::from(rustix::fs::openat(
         &place.dir,
         temp,
@@ -134,7 +146,11 @@ fn fill_temp(
             return Ok(false);
         }
         copy_attributes(place, &file);
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o7777))?;
+    }
+    match (rule, old) {
+        (ModeRule::Exactly(mode), _) => set_mode(&file, mode)?,
+        (ModeRule::Keep, Some(old)) => set_mode(&file, old.st_mode & 0o7777)?,
+        (ModeRule::Keep, None) => {}
     }
     disk.before("sync temp")?;
     file.sync_all()?;
@@ -199,10 +215,15 @@ pub(crate) fn rename_to_free_name(
     }
 }
 
+fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(mode))?)
+}
+
 fn write_in_place(
     disk: &Disk,
     place: &Place,
     bytes: &[u8],
+    mode: ModeRule,
     shown: &str,
 ) -> Result<(), WorkspaceError> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -212,6 +233,9 @@ fn write_in_place(
         let mut file = File::from(opened);
         file.write_all(bytes)?;
         file.set_len(bytes.len() as u64)?;
+        if let ModeRule::Exactly(mode) = mode {
+            set_mode(&file, mode)?;
+        }
         file.sync_all()
     };
     write().map_err(WorkspaceError::io("write", shown))

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::ledger::ReadLedger;
 use crate::line_edits::{apply_to_view, line_edits, unified};
 use crate::read::{Opened, TEXT_LIMIT, numbered};
-use crate::replace_file::{NEW_FILE, replace_file};
+use crate::replace_file::{ModeRule, replace_file};
 use crate::root::{Follow, Found};
 use crate::text_file::{count_lines, line_at};
 use crate::workspace::{Access, Located, Workspace};
@@ -95,7 +95,13 @@ impl Workspace {
     ) -> Result<Written, WorkspaceError> {
         let shown = located.path.to_string();
         let place = located.place.make_folders()?;
-        replace_file(&self.disk, &place, content.as_bytes(), NEW_FILE, &shown)?;
+        replace_file(
+            &self.disk,
+            &place,
+            content.as_bytes(),
+            ModeRule::Keep,
+            &shown,
+        )?;
         let hash = ContentHash::of(content.as_bytes());
         let view = TextFile::of_buffer(content);
         ledger.note(&located.real, hash, Some(view.view()));
@@ -129,7 +135,7 @@ impl Workspace {
         }
         let dirty = buffer.as_ref().is_some_and(|buffer| buffer.dirty);
         if !dirty {
-            replace_file(&self.disk, &located.place, &bytes, NEW_FILE, &shown)?;
+            replace_file(&self.disk, &located.place, &bytes, ModeRule::Keep, &shown)?;
         }
         if let Some(buffer) = &buffer {
             let applied = self
@@ -159,7 +165,7 @@ impl Workspace {
 }
 
 /// The lines around the first edit, as they are after it.
-fn around(view: &str, edits: &[ViewEdit]) -> String {
+pub(crate) fn around(view: &str, edits: &[ViewEdit]) -> String {
     let Some(first) = edits.first() else {
         return String::new();
     };
