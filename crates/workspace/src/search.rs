@@ -59,6 +59,11 @@ impl StopToken {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// The flag itself, for those who know no token.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
     /// Whether it was stopped.
     pub fn is_stopped(&self) -> bool {
         self.0.load(Ordering::Relaxed)
