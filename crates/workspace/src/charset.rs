@@ -142,8 +142,12 @@ impl Charset {
         match self {
             Self::Utf8 { .. } => {
                 let bytes = &bytes[self.mark().len().min(bytes.len())..];
-                let text = String::from_utf8_lossy(bytes);
-                let whole = matches!(text, Cow::Borrowed(_));
+                // Whole text, the usual case, is checked faster than it is mended.
+                let whole = std::str::from_utf8(bytes).ok().map(Cow::Borrowed);
+                let text = whole
+                    .clone()
+                    .unwrap_or_else(|| String::from_utf8_lossy(bytes));
+                let whole = whole.is_some();
                 (text, whole)
             }
             Self::Utf16 { big_endian, .. } => {

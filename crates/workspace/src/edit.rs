@@ -10,8 +10,8 @@ use crate::read::Opened;
 use crate::root::Follow;
 use crate::text_file::line_at;
 use crate::workspace::{Access, Located, Workspace};
-use crate::write::Written;
-use crate::{ViewEdit, WorkspaceError};
+use crate::write::{Written, hash_beside};
+use crate::{ContentHash, ViewEdit, WorkspaceError};
 
 /// Lines of an ambiguous text that are told.
 const MOST_PLACES: usize = 20;
@@ -44,10 +44,10 @@ impl Workspace {
     ) -> Result<Written, WorkspaceError> {
         let located = self.locate_existing(&request.path, Access::Write, Follow::Whole)?;
         let opened = self.open_text(&located)?;
-        let edits = replacement_edits(opened.text.view(), request)?;
-        refuse_stale(&located, &opened, &edits, ledger)?;
-        let count = edits.len();
         let view = opened.text.view();
+        let (hash, edits) = hash_beside(opened.text.raw(), || replacement_edits(view, request))?;
+        refuse_stale(&located, &opened, hash, &edits, ledger)?;
+        let count = edits.len();
         let narrow: Vec<ViewEdit> = edits.iter().flat_map(|edit| narrowed(view, edit)).collect();
         self.commit(&located, opened, &narrow, Some(count), ledger)
     }
@@ -117,6 +117,7 @@ pub(crate) fn occurrences(view: &str, text: &str, overlapping: bool) -> Vec<usiz
 pub(crate) fn refuse_stale(
     located: &Located<'_>,
     opened: &Opened,
+    now_hash: ContentHash,
     edits: &[ViewEdit],
     ledger: &ReadLedger,
 ) -> Result<(), WorkspaceError> {
@@ -129,7 +130,7 @@ pub(crate) fn refuse_stale(
     let Some(Version { hash, text }) = ledger.seen(&located.real) else {
         return stale("the file was not read before");
     };
-    if hash == opened.text.hash() {
+    if hash == now_hash {
         return Ok(());
     }
     let Some(seen) = text else {

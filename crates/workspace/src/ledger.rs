@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::{ContentHash, RelPath};
 
 /// Texts up to this size are remembered whole, so that an edit can be shown to lie where nothing changed.
-const LONGEST_TEXT: usize = 1024 * 1024;
+pub(crate) const LONGEST_TEXT: usize = 1024 * 1024;
 /// As many texts are remembered.
 const MOST_TEXTS: usize = 32;
 

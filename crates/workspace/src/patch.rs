@@ -286,7 +286,7 @@ impl Workspace {
         let opened = self.open_text(&located)?;
         let view = opened.text.view();
         let (edits, fallback) = with(view)?;
-        refuse_stale(&located, &opened, &edits, ledger)?;
+        refuse_stale(&located, &opened, opened.text.hash(), &edits, ledger)?;
         let count = edits.len();
         let edits: Vec<ViewEdit> = edits.iter().flat_map(|edit| narrowed(view, edit)).collect();
         let bytes = opened.text.edited(&edits, &shown)?;
@@ -316,7 +316,7 @@ impl Workspace {
         let target_shown = move_to.map_or(shown.clone(), |_| target.to_string());
         plan.patched.written.push(Written {
             diff: unified(&target_shown, view, &edits),
-            around: around(&after, &edits),
+            around: around(view, &edits),
             path: target_shown.clone(),
             created: false,
             replacements: Some(count),

@@ -92,6 +92,15 @@ impl RelPath {
         rest.is_some_and(|rest| rest.starts_with('/'))
     }
 
+    /// The path of something inside, given by plain names joined by `/`.
+    pub(crate) fn below(&self, names: &str) -> Self {
+        match (self.is_root(), names.is_empty()) {
+            (true, _) => Self(names.to_owned()),
+            (false, true) => self.clone(),
+            (false, false) => Self(format!("{}/{names}", self.0)),
+        }
+    }
+
     /// The path of something directly inside.
     pub(crate) fn join(&self, name: &str) -> Self {
         if self.is_root() {

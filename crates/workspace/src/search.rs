@@ -129,11 +129,10 @@ pub(crate) fn walker(
 
 /// The path under which a walked entry appears; none if a name isn't UTF-8.
 pub(crate) fn rel_path_of(entry: &DirEntry, top: &Path, at: &RelPath) -> Option<RelPath> {
-    let below = entry.path().strip_prefix(top).ok()?.to_str()?;
-    let names = at
-        .names()
-        .chain(below.split('/').filter(|name| !name.is_empty()));
-    Some(RelPath::from_names(names))
+    let below = entry.path().as_os_str().as_encoded_bytes();
+    let below = below.get(top.as_os_str().len()..)?;
+    let below = std::str::from_utf8(below).ok()?;
+    Some(at.below(below.trim_start_matches('/')))
 }
 
 /// When to stop, and whether it is time.

@@ -72,6 +72,8 @@ pub struct SecretPolicy {
     /// The globs with `/`, and which rules they are.
     runs: GlobSet,
     run_rules: Vec<usize>,
+    /// With what runs that match can begin, in lower case; none if with anything.
+    run_starts: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug)]
@@ -102,6 +104,7 @@ impl SecretPolicy {
         let mut rules = Vec::new();
         let (mut names, mut runs) = (GlobSetBuilder::new(), GlobSetBuilder::new());
         let (mut name_rules, mut run_rules) = (Vec::new(), Vec::new());
+        let mut run_starts = Some(Vec::new());
         for line in text.lines().map(str::trim) {
             if line.is_empty() || line.starts_with('#') {
                 continue;
@@ -112,6 +115,13 @@ impl SecretPolicy {
             if glob.contains('/') {
                 runs.add(built);
                 run_rules.push(rules.len());
+                let start = glob.split('/').next().unwrap_or_default().to_lowercase();
+                match &mut run_starts {
+                    Some(starts) if !start.contains(['*', '?', '[', '{', '\\']) => {
+                        starts.push(start);
+                    }
+                    _ => run_starts = None,
+                }
             } else {
                 names.add(built);
                 name_rules.push(rules.len());
@@ -131,6 +141,7 @@ impl SecretPolicy {
             name_rules,
             runs: build(&runs)?,
             run_rules,
+            run_starts,
         })
     }
 
@@ -157,7 +168,16 @@ impl SecretPolicy {
             .matches(*name)
             .into_iter()
             .map(|at| self.name_rules[at]);
+        let may_start = |from: &usize| {
+            let starts = self.run_starts.as_ref();
+            starts.is_none_or(|starts| {
+                starts
+                    .iter()
+                    .any(|start| names[*from].eq_ignore_ascii_case(start))
+            })
+        };
         let by_run = (0..names.len())
+            .filter(may_start)
             .flat_map(|from| self.runs.matches(names[from..].join("/")))
             .map(|at| self.run_rules[at]);
         let rule = &self.rules[by_name.chain(by_run).max()?];

@@ -38,7 +38,8 @@ pub struct ViewEdit {
 /// A text file: bytes, encoding, line ends, and the view.
 #[derive(Clone, Debug)]
 pub struct TextFile {
-    raw: Vec<u8>,
+    /// The bytes; none where they are those of the view.
+    raw: Option<Vec<u8>>,
     charset: Charset,
     /// Whether decoding lost nothing, so that the file may be edited.
     whole: bool,
@@ -150,10 +151,21 @@ impl TextFile {
                 });
             }
         };
+        if charset == (Charset::Utf8 { bom: false }) && memchr(b'\r', &raw).is_none() {
+            // The common case, without a copy.
+            let text = String::from_utf8(raw)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+            return Ok(Self {
+                raw: None,
+                charset,
+                whole: true,
+                view: View::of(text),
+            });
+        }
         let (decoded, whole) = charset.decode(&raw);
         let view = View::of(decoded.into_owned());
         Ok(Self {
-            raw,
+            raw: Some(raw),
             charset,
             whole,
             view,
@@ -163,7 +175,7 @@ impl TextFile {
     /// The text of an open buffer, as a file of the given encoding would hold it.
     pub fn of_buffer(text: &str) -> Self {
         Self {
-            raw: text.as_bytes().to_vec(),
+            raw: Some(text.as_bytes().to_vec()),
             charset: Charset::Utf8 { bom: false },
             whole: true,
             view: View::of(text.to_owned()),
@@ -172,7 +184,7 @@ impl TextFile {
 
     /// The bytes as they are in the file.
     pub fn raw(&self) -> &[u8] {
-        &self.raw
+        self.raw.as_deref().unwrap_or(self.view.text.as_bytes())
     }
 
     /// The text a reader sees: `\n` line ends, no byte order mark.
@@ -192,7 +204,7 @@ impl TextFile {
 
     /// The hash of the bytes.
     pub fn hash(&self) -> ContentHash {
-        ContentHash::of(&self.raw)
+        ContentHash::of(self.raw())
     }
 
     /// Number of lines; a line end at the very end begins no further line.
@@ -225,7 +237,7 @@ impl TextFile {
         };
         let mut out = self.charset.mark().to_vec();
         let all = encode(&self.view.with_ends(0..self.view.text.len()))?;
-        if all != self.raw[out.len()..] {
+        if all != self.raw()[out.len()..] {
             let why = format!("the file does not survive a reading as {}", self.charset);
             return Err(refused(why));
         }
@@ -242,15 +254,15 @@ impl TextFile {
 
     fn spliced_utf8(&self, edits: &[ViewEdit]) -> Vec<u8> {
         let grown: usize = edits.iter().map(|edit| edit.text.len()).sum();
-        let mut out = Vec::with_capacity(self.raw.len() + grown);
+        let mut out = Vec::with_capacity(self.raw().len() + grown);
         let mut from = 0;
         for edit in edits {
             let start = self.raw_offset(edit.range.start);
-            out.extend_from_slice(&self.raw[from..start]);
+            out.extend_from_slice(&self.raw()[from..start]);
             out.extend_from_slice(self.ended(edit).as_bytes());
             from = self.raw_offset(edit.range.end);
         }
-        out.extend_from_slice(&self.raw[from..]);
+        out.extend_from_slice(&self.raw()[from..]);
         out
     }
 

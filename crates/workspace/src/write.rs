@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::ReadLedger;
+use crate::ledger::{LONGEST_TEXT, ReadLedger};
 use crate::line_edits::{apply_to_view, line_edits, unified};
 use crate::read::{Opened, TEXT_LIMIT, numbered};
 use crate::replace_file::{ModeRule, replace_file};
@@ -134,9 +134,12 @@ impl Workspace {
             return Err(WorkspaceError::input(why, shown));
         }
         let dirty = buffer.as_ref().is_some_and(|buffer| buffer.dirty);
-        if !dirty {
-            replace_file(&self.disk, &located.place, &bytes, ModeRule::Keep, &shown)?;
-        }
+        let (hash, ()) = hash_beside(&bytes, || {
+            if dirty {
+                return Ok(());
+            }
+            replace_file(&self.disk, &located.place, &bytes, ModeRule::Keep, &shown)
+        })?;
         if let Some(buffer) = &buffer {
             let applied = self
                 .buffers()
@@ -148,12 +151,13 @@ impl Workspace {
                 });
             }
         }
-        let hash = ContentHash::of(&bytes);
-        let view = apply_to_view(text.view(), edits);
-        ledger.note(&located.real, hash, Some(&view));
+        // Of a long text only the hash is remembered.
+        let short = bytes.len() <= LONGEST_TEXT;
+        let view = short.then(|| apply_to_view(text.view(), edits));
+        ledger.note(&located.real, hash, view.as_deref());
         Ok(Written {
             diff: unified(&shown, text.view(), edits),
-            around: around(&view, edits),
+            around: around(text.view(), edits),
             path: shown,
             created: false,
             replacements,
@@ -164,19 +168,49 @@ impl Workspace {
     }
 }
 
-/// The lines around the first edit, as they are after it.
+/// The hash of the bytes, made while something else is done: for a large file that takes about as long.
+pub(crate) fn hash_beside<T>(
+    bytes: &[u8],
+    what: impl FnOnce() -> Result<T, WorkspaceError>,
+) -> Result<(ContentHash, T), WorkspaceError> {
+    if bytes.len() < LONGEST_TEXT {
+        let done = what()?;
+        return Ok((ContentHash::of(bytes), done));
+    }
+    std::thread::scope(|scope| {
+        let hash = scope.spawn(|| ContentHash::of(bytes));
+        let done = what()?;
+        Ok((hash.join().unwrap_or_else(|_| ContentHash::of(bytes)), done))
+    })
+}
+
+/// The lines around the first edit, as they are after it; `view` is the text before.
 pub(crate) fn around(view: &str, edits: &[ViewEdit]) -> String {
     let Some(first) = edits.first() else {
         return String::new();
     };
-    let line = line_at(view, first.range.start);
-    let from = line.saturating_sub(SHOWN_AROUND).max(1);
+    let mut start = view[..first.range.start].rfind('\n').map_or(0, |at| at + 1);
+    for _ in 0..SHOWN_AROUND {
+        let above = &view[..start.saturating_sub(1)];
+        start = above.rfind('\n').map_or(0, |at| at + 1);
+    }
     let height = count_lines(&first.text).max(1) + 2 * SHOWN_AROUND;
     let count = usize::try_from(height)
         .unwrap_or(SHOWN_LINES)
         .min(SHOWN_LINES);
-    let skipped = usize::try_from(from - 1).unwrap_or(usize::MAX);
-    let start: usize = view.split_inclusive('\n').take(skipped).map(str::len).sum();
-    let text: String = view[start..].split_inclusive('\n').take(count).collect();
-    numbered(&text, from)
+    let end = view[first.range.end..]
+        .match_indices('\n')
+        .nth(count)
+        .map_or(view.len(), |(at, _)| first.range.end + at + 1);
+    let near: Vec<ViewEdit> = edits
+        .iter()
+        .take_while(|edit| edit.range.end <= end)
+        .map(|edit| ViewEdit {
+            range: edit.range.start - start..edit.range.end - start,
+            text: edit.text.clone(),
+        })
+        .collect();
+    let after = apply_to_view(&view[start..end], &near);
+    let text: String = after.split_inclusive('\n').take(count).collect();
+    numbered(&text, line_at(view, start))
 }
