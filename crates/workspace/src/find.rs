@@ -84,6 +84,16 @@ impl Wanted {
         })
     }
 
+    /// By the name alone, before the path is put together.
+    fn may_match(&self, name: &str) -> bool {
+        match self {
+            Self::Part(part) if part.contains('/') => true,
+            Self::Part(part) => contains_in_lower_case(name, part),
+            Self::Name(glob) => glob.is_match(name),
+            Self::Path(_) => true,
+        }
+    }
+
     fn matches(&self, path: &RelPath) -> bool {
         let name = path.name().unwrap_or_default();
         match self {
@@ -195,6 +205,9 @@ fn walk(shared: &Arc<Shared>, builder: &WalkBuilder, start: &std::path::Path, at
                 return WalkState::Quit;
             }
             if entry.depth() > 0
+                && shared
+                    .wanted
+                    .may_match(&entry.file_name().to_string_lossy())
                 && let Some(path) = rel_path_of(&entry, start, at)
                 && shared.wanted.matches(&path)
             {

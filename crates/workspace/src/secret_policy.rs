@@ -5,6 +5,8 @@
 //! covers `a/secret.json` and everything under a folder of that name, and never `a/secretary.ts`. A glob with `/`
 //! is matched against whole runs of names, beginning anywhere. Letters match in either case.
 
+use std::borrow::Cow;
+
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::{RelPath, WorkspaceError};
@@ -161,33 +163,40 @@ impl SecretPolicy {
 
     /// The verdict on the last of these names, its place in the tree given by those before it.
     fn rule_for_exactly(&self, names: &[&str]) -> Option<&str> {
-        let name = names.last()?;
-        // One pass over all globs of a kind; the last of those that match decides.
-        let by_name = self
-            .names
-            .matches(*name)
-            .into_iter()
-            .map(|at| self.name_rules[at]);
+        // The globs are in lower case, and so are the names for them: globs that ignore case are slow.
+        let lower: Vec<Cow<'_, str>> = names.iter().map(|name| lower_case(name)).collect();
+        let name = lower.last()?.as_ref();
+        let last_of = |set: &GlobSet, rules: &[usize], text: &str| {
+            // Nearly all names match nothing, which is told faster than which globs match.
+            let some = set.is_match(text).then(|| set.matches(text));
+            some.and_then(|matching| matching.last().map(|at| rules[*at]))
+        };
+        let by_name = last_of(&self.names, &self.name_rules, name);
         let may_start = |from: &usize| {
             let starts = self.run_starts.as_ref();
-            starts.is_none_or(|starts| {
-                starts
-                    .iter()
-                    .any(|start| names[*from].eq_ignore_ascii_case(start))
-            })
+            starts.is_none_or(|starts| starts.iter().any(|start| *start == lower[*from]))
         };
-        let by_run = (0..names.len())
+        let by_run = (0..lower.len())
             .filter(may_start)
-            .flat_map(|from| self.runs.matches(names[from..].join("/")))
-            .map(|at| self.run_rules[at]);
-        let rule = &self.rules[by_name.chain(by_run).max()?];
+            .filter_map(|from| last_of(&self.runs, &self.run_rules, &lower[from..].join("/")));
+        let rule = &self.rules[by_run.chain(by_name).max()?];
         rule.hides.then_some(rule.written.as_str())
     }
 }
 
+fn lower_case(name: &str) -> Cow<'_, str> {
+    if name
+        .bytes()
+        .any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii())
+    {
+        Cow::Owned(name.to_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    }
+}
+
 fn glob_of(glob: &str, line: &str) -> Result<Glob, WorkspaceError> {
-    let built = GlobBuilder::new(glob)
-        .case_insensitive(true)
+    let built = GlobBuilder::new(&glob.to_lowercase())
         .literal_separator(true)
         .backslash_escape(true)
         .build();
