@@ -83,6 +83,25 @@ impl ProcessTree {
         }
     }
 
+    /// Ends everything but the leader, which is who calls.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn kill_all_but_leader(&self) {
+        let leader = self.leader.as_raw_nonzero().get();
+        let deadline = Instant::now() + GIVE_UP;
+        loop {
+            let mut others = self.members();
+            others.remove(&leader);
+            if others.is_empty() || Instant::now() >= deadline {
+                return;
+            }
+            for pid in others.into_iter().filter_map(Pid::from_raw) {
+                // It may have ended in the meantime.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
     fn signal(&self, signal: Signal, sparing_the_helpers: bool) {
         let leader = self.leader.as_raw_nonzero().get();
         if !cfg!(target_os = "linux") {

@@ -12,6 +12,8 @@ use nix::sched::CloneFlags;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 
+use crate::process_tree::{MARK, ProcessTree};
+
 use super::layers::{drop_rights, mount_shields, restrict_files};
 use super::system_calls::restrict_calls;
 use super::wire::{Order, Report, receive, send};
@@ -72,7 +74,7 @@ fn enter() -> io::Result<i32> {
     let child = next.spawn()?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or_else(|| io::Error::other("a process without a number"))?;
-    watch_over(pid, &socket)
+    watch_over(pid, &socket, so_far.has(Layer::Processes))
 }
 
 fn leave_namespaces(network: bool) -> io::Result<()> {
@@ -91,8 +93,9 @@ fn leave_namespaces(network: bool) -> io::Result<()> {
     std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))
 }
 
-/// Waits for the stage inside; ends it if the program at the other end of the socket is gone.
-fn watch_over(child: Pid, socket: &UnixStream) -> io::Result<i32> {
+/// Waits for the stage inside; ends it if the program at the other end of the socket is gone. `alone` says that the
+/// stage is the first process of a namespace.
+fn watch_over(child: Pid, socket: &UnixStream, alone: bool) -> io::Result<i32> {
     let process = rustix::process::pidfd_open(child, PidfdFlags::empty())?;
     loop {
         let mut fds = [
@@ -106,17 +109,29 @@ fn watch_over(child: Pid, socket: &UnixStream) -> io::Result<i32> {
             Err(errno) => return Err(errno.into()),
         }
         if !fds[1].revents().is_empty() {
-            // It may have ended by itself at the same moment.
-            let _ = rustix::process::kill_process(child, Signal::KILL);
+            if alone {
+                // The end of the first process of a namespace is the end of all. Their numbers are others here.
+                let _ = rustix::process::kill_process(child, Signal::KILL);
+            } else {
+                end_everything();
+            }
+            let waited = rustix::process::waitpid(Some(child), WaitOptions::empty())?;
+            return Ok(waited.map_or(FAILED, |(_, status)| code_of(status)));
         }
         if let Some((_, status)) = rustix::process::waitpid(Some(child), WaitOptions::NOHANG)? {
             return Ok(code_of(status));
         }
-        if !fds[1].revents().is_empty() {
-            let waited = rustix::process::waitpid(Some(child), WaitOptions::empty())?;
-            return Ok(waited.map_or(FAILED, |(_, status)| code_of(status)));
-        }
     }
+}
+
+/// Without a namespace of processes those of the command are looked for.
+fn end_everything() {
+    let tree = ProcessTree {
+        leader: rustix::process::getpid(),
+        mark: std::env::var(MARK).unwrap_or_default(),
+        in_sandbox: true,
+    };
+    tree.kill_all_but_leader();
 }
 
 /// As shells tell it: a signal is 128 and its number.
