@@ -14,7 +14,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 
 use crate::process_tree::{MARK, ProcessTree};
 
-use super::layers::{drop_rights, mount_shields, restrict_files};
+use super::layers::{drop_rights, keep_rights, mount_shields, restrict_files};
 use super::system_calls::restrict_calls;
 use super::wire::{Order, Report, receive, send};
 use super::{Enforcement, Layer, Missing};
@@ -90,7 +90,8 @@ fn leave_namespaces(network: bool) -> io::Result<()> {
     // Files keep their owners: one user, mapped to itself.
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
-    std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))
+    std::fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
+    keep_rights()
 }
 
 /// Waits for the stage inside; ends it if the program at the other end of the socket is gone. `alone` says that the
@@ -183,10 +184,20 @@ fn bound(order: &Order, enforcement: &mut Enforcement) -> io::Result<()> {
     if enforcement.has(Layer::Processes) {
         match mount_shields(&order.policy) {
             Ok(()) => enforcement.enforced.push(Layer::Shields),
-            Err(error) => enforcement.missing.push(Missing {
-                layer: Layer::Shields,
-                why: error.to_string(),
-            }),
+            Err(error) => {
+                enforcement
+                    .enforced
+                    .retain(|layer| *layer != Layer::Processes);
+                let missing = [
+                    (Layer::Shields, error.to_string()),
+                    (
+                        Layer::Processes,
+                        format!("others can be seen, though not reached: {error}"),
+                    ),
+                ];
+                let missing = missing.map(|(layer, why)| Missing { layer, why });
+                enforcement.missing.extend(missing);
+            }
         }
     }
     drop_rights()?;

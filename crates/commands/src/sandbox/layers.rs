@@ -84,6 +84,19 @@ fn make_read_only(path: &Path) -> io::Result<()> {
     mount_remount(path, flags, c"").map_err(named("protect", path))
 }
 
+/// Lets the next stage have the rights over its own namespaces; without this only root would keep them when a program
+/// is run.
+pub(super) fn keep_rights() -> io::Result<()> {
+    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::SETPCAP;
+    let mut have = rustix::thread::capabilities(None)?;
+    have.inheritable |= needed;
+    rustix::thread::set_capabilities(None, have)?;
+    for capability in needed.iter() {
+        rustix::thread::configure_capability_in_ambient_set(capability, true)?;
+    }
+    Ok(())
+}
+
 /// Gives up every capability, also those that a program run later would get, and every way to other rights.
 pub(super) fn drop_rights() -> io::Result<()> {
     // Without the right to it there is nothing in the set that could be gained.
