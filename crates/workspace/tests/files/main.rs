@@ -1,0 +1,5 @@
+//! Reading, writing, listing and moving files, and everything that is refused.
+
+mod bench;
+mod gate;
+mod work;
