@@ -6,6 +6,7 @@ pub mod camera;
 mod canvas;
 mod cycles;
 mod focus;
+mod free;
 pub mod gpu;
 mod inspector;
 mod labels;
@@ -24,6 +25,7 @@ use host::{GraphData, GraphState};
 
 use crate::theme::Tokens;
 use camera::{Camera, Flight};
+use free::FreeLayout;
 use matrix::Matrix;
 use palette::ColorBy;
 use scene::{Scene, Subject};
@@ -40,11 +42,19 @@ pub enum Mode {
     Cycles,
     /// Which directory depends on which.
     Matrix,
+    /// Files drawn together by their imports.
+    Free,
 }
 
 impl Mode {
     /// All of them, in the order of the toolbar.
-    pub const ALL: [Self; 4] = [Self::Map, Self::Focus, Self::Cycles, Self::Matrix];
+    pub const ALL: [Self; 5] = [
+        Self::Map,
+        Self::Focus,
+        Self::Cycles,
+        Self::Matrix,
+        Self::Free,
+    ];
 
     /// Its name.
     pub fn title(self) -> &'static str {
@@ -53,6 +63,7 @@ impl Mode {
             Self::Focus => "Focus",
             Self::Cycles => "Cycles",
             Self::Matrix => "Matrix",
+            Self::Free => "Free",
         }
     }
 }
@@ -82,6 +93,8 @@ pub struct GraphContext<'a> {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct SceneKey {
     version: u64,
+    /// Of which version the free layout is.
+    laid_out: Option<u64>,
     mode: Mode,
     focus: Option<NodeIndex>,
     color_by: ColorBy,
@@ -108,6 +121,7 @@ pub struct GraphView {
     scene: Scene,
     scene_key: SceneKey,
     generation: u64,
+    free: FreeLayout,
     camera: Camera,
     flight: Option<Flight>,
     /// For which mode, focus and folder the camera was fitted.
@@ -222,10 +236,11 @@ impl GraphView {
                 let scale = self.camera.scale * pixels_per_point;
                 data.nested.cut(visible, scale, &limits)
             }
-            Mode::Focus | Mode::Cycles | Mode::Matrix => Cut::default(),
+            Mode::Focus | Mode::Cycles | Mode::Matrix | Mode::Free => Cut::default(),
         };
         let key = SceneKey {
             version: data.version,
+            laid_out: self.free.version().filter(|_| self.mode == Mode::Free),
             mode: self.mode,
             focus: self.focused(data).filter(|_| self.mode == Mode::Focus),
             color_by: self.color_by,
@@ -237,20 +252,19 @@ impl GraphView {
             return;
         }
         self.generation += 1;
+        let needle = self.search.to_lowercase();
+        let is_found = |node: NodeIndex| {
+            needle.is_empty() || data.graph.path(node).to_lowercase().contains(&needle)
+        };
+        let style = map::MapStyle {
+            data,
+            color_by: self.color_by,
+            is_found: &is_found,
+            tokens,
+        };
         self.scene = match self.mode {
-            Mode::Map => {
-                let needle = self.search.to_lowercase();
-                let is_found = |node: NodeIndex| {
-                    needle.is_empty() || data.graph.path(node).to_lowercase().contains(&needle)
-                };
-                let style = map::MapStyle {
-                    data,
-                    color_by: self.color_by,
-                    is_found: &is_found,
-                    tokens,
-                };
-                map::map_scene(&key.cut, &style, self.generation)
-            }
+            Mode::Map => map::map_scene(&key.cut, &style, self.generation),
+            Mode::Free => self.free.scene(&style, self.generation),
             Mode::Focus => match key.focus {
                 Some(node) => focus::focus_scene(&data.graph, node, tokens, self.generation),
                 None => Scene {
@@ -269,9 +283,12 @@ impl GraphView {
 
     /// Fits the camera to the scene when the mode, the folder or what is focused is another one.
     fn fit_when_new(&mut self, data: &GraphData, view: egui::Rect) {
+        if self.mode == Mode::Free && self.free.version().is_none() {
+            return;
+        }
         let focus = match self.mode {
             Mode::Focus => self.selected.last().cloned(),
-            Mode::Map | Mode::Cycles | Mode::Matrix => {
+            Mode::Map | Mode::Cycles | Mode::Matrix | Mode::Free => {
                 Some(data.folder.to_string_lossy().into_owned())
             }
         };
@@ -288,7 +305,7 @@ impl GraphView {
     fn bounds(&self) -> egui::Rect {
         match self.mode {
             Mode::Map => map::rect(codegraph::nested::WHOLE),
-            Mode::Focus | Mode::Cycles | Mode::Matrix => self.scene.bounds,
+            Mode::Focus | Mode::Cycles | Mode::Matrix | Mode::Free => self.scene.bounds,
         }
     }
 

@@ -1,5 +1,7 @@
 //! The canvas: draws the scene, moves the camera, finds what is pointed at.
 
+use std::sync::Arc;
+
 use egui::{
     Align2, Color32, FontId, Key, Modifiers, Painter, Pos2, Rect, Sense, Stroke, StrokeKind, Ui,
     epaint::CubicBezierShape, vec2,
@@ -26,9 +28,12 @@ impl GraphView {
         &mut self,
         ui: &mut Ui,
         context: &GraphContext<'_>,
-        data: &GraphData,
+        data: &Arc<GraphData>,
         actions: &mut Vec<GraphAction>,
     ) {
+        if self.mode == Mode::Free {
+            self.free.keep_up(ui.ctx(), data);
+        }
         let view = ui.available_rect_before_wrap();
         ui.advance_cursor_after_rect(view);
         let id = egui::Id::unique("graph canvas");

@@ -101,7 +101,7 @@ fn mark_style(mark: &CutMark, style: &MapStyle<'_>) -> MarkStyle {
     }
 }
 
-fn file_color(node: NodeIndex, style: &MapStyle<'_>) -> Color32 {
+pub(super) fn file_color(node: NodeIndex, style: &MapStyle<'_>) -> Color32 {
     let (data, tokens) = (style.data, style.tokens);
     let at = node as usize;
     match style.color_by {

@@ -134,6 +134,7 @@ fn a_file_that_is_searched_for_is_shown_with_its_users_and_what_it_uses() {
     window.until_seen("A change of src/shared/color.ts reaches 4 files");
     // What is saved is seen in the answer to the same question.
     std::fs::write(folder.path().join("test/draw.test.ts"), "").expect("a file");
+    window.until_seen("5 files, 4 imports");
     window.click("Impact");
     window.until_seen("A change of src/shared/color.ts reaches 3 files");
 }
@@ -158,6 +159,28 @@ fn a_cycle_shows_the_import_to_take_away() {
             "src/shared/color.ts",
             "src/view/draw.ts",
         ]
+    );
+}
+
+#[test]
+fn the_free_layout_keeps_files_near_where_they_were() {
+    let (table, folder) = (Table::set(SHORT_ANSWERS), folder());
+    let mut window = open(&table, folder.path());
+    window.click("Free");
+    window.until("the layout", |w| shown(w).len() == 5);
+    let place_of = |w: &Window, name: &str| {
+        let items = &w.shell().graph().scene().items;
+        let item = items.iter().find(|item| item.name == name);
+        item.expect("the file is shown").area.center()
+    };
+    let before = place_of(&window, "src/main.ts");
+    std::fs::write(folder.path().join("src/more.ts"), "import './main';\n").expect("a file");
+    window.until("the new file", |w| shown(w).len() == 6);
+    let moved = (place_of(&window, "src/main.ts") - before).length();
+    let bounds = window.shell().graph().scene().bounds;
+    assert!(
+        moved < 0.25 * bounds.size().length(),
+        "{moved} in {bounds:?}"
     );
 }
 
