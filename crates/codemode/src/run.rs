@@ -42,16 +42,45 @@ pub struct Outcome {
     pub truncated: bool,
     /// Admitted calls, in order.
     pub tool_calls: Vec<ToolCall>,
+    /// What the check before the run found; then nothing was run.
+    pub problems: Vec<Diagnostic>,
 }
 
 impl Outcome {
-    pub(crate) fn failed(error: Diagnostic) -> Outcome {
+    /// The outcome of a program that didn't run.
+    pub fn failed(error: Diagnostic) -> Outcome {
         Outcome {
             result: Err(error),
             warnings: Vec::new(),
             logs: Vec::new(),
             truncated: false,
             tool_calls: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// The outcome of a program with problems found before it ran: the error is the first and tells all of them.
+    pub(crate) fn refused(problems: Vec<Diagnostic>) -> Outcome {
+        let mut error = match problems.first() {
+            Some(first) => first.clone(),
+            None => Diagnostic::new(DiagnosticKind::ParseError, "not a program"),
+        };
+        if problems.len() > 1 {
+            let lines: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
+            error.message = format!(
+                "{} problems, nothing was run:\n{}",
+                problems.len(),
+                lines.join("\n")
+            );
+            for more in problems.iter().flat_map(|p| &p.suggestions) {
+                if !error.suggestions.contains(more) {
+                    error.suggestions.push(more.clone());
+                }
+            }
+        }
+        Outcome {
+            problems,
+            ..Outcome::failed(error)
         }
     }
 
@@ -85,6 +114,12 @@ impl Outcome {
             "toolCalls".to_owned(),
             serde_json::to_value(&self.tool_calls).unwrap_or_default(),
         );
+        if !self.problems.is_empty() {
+            map.insert(
+                "problems".to_owned(),
+                serde_json::to_value(&self.problems).unwrap_or_default(),
+            );
+        }
         serde_json::Value::Object(map)
     }
 }
@@ -105,13 +140,15 @@ impl std::error::Error for Interrupted {}
 #[derive(Clone, Debug)]
 pub struct Compiled {
     program: Arc<Program>,
+    prelude: Arc<str>,
 }
 
 impl Compiled {
-    /// Every unknown name and tool, and every field that a written-out input has too much or lacks, in the order of
-    /// the source. Nothing is executed.
+    /// Every unknown name and tool, every written-out input that can't fit its schema, and every read of a property
+    /// that a tool's result doesn't have, in the order of the source; fifty at most. Nothing is executed. What the text
+    /// doesn't show for certain counts as right.
     pub fn check(&self, tools: &ToolSet) -> Vec<Diagnostic> {
-        crate::check::check(&self.program, tools)
+        crate::check::check(&self.program, &self.prelude, tools, &[])
     }
 }
 
@@ -123,6 +160,7 @@ pub fn compile(source: &str) -> Result<Compiled, Vec<Diagnostic>> {
     let program = front::build(source, &realm().names)?;
     Ok(Compiled {
         program: Arc::new(program),
+        prelude: Arc::from(""),
     })
 }
 
@@ -135,6 +173,7 @@ pub fn compile_with_prelude(prelude: &str, source: &str) -> Result<Compiled, Vec
     let program = front::build_with_prelude(prelude, source, &realm().names)?;
     Ok(Compiled {
         program: Arc::new(program),
+        prelude: Arc::from(prelude),
     })
 }
 
@@ -144,6 +183,7 @@ pub struct Runtime {
     tools: Arc<ToolSet>,
     limits: Limits,
     environment: Option<Environment>,
+    checks: bool,
 }
 
 impl Runtime {
@@ -153,7 +193,16 @@ impl Runtime {
             tools: Arc::new(tools),
             limits,
             environment: None,
+            checks: false,
         }
+    }
+
+    /// Checks every program before it runs ([`Compiled::check`]); one with problems isn't run, and its outcome tells all
+    /// of them. Off unless asked for: a program that fails in a branch never taken is refused too.
+    #[must_use]
+    pub fn with_check(mut self, checks: bool) -> Runtime {
+        self.checks = checks;
+        self
     }
 
     /// Fixes the clock and the random source of the runs.
@@ -180,14 +229,19 @@ impl Runtime {
     ) -> Result<Outcome, Interrupted> {
         match compile(source) {
             Ok(compiled) => self.run(&compiled, host, cancel).await,
-            Err(problems) => {
-                let first = problems.into_iter().next();
-                let first = first.unwrap_or_else(|| {
-                    Diagnostic::new(DiagnosticKind::ParseError, "not a program")
-                });
-                Ok(Outcome::failed(first))
-            }
+            Err(problems) => Ok(self.not_compiled(problems)),
         }
+    }
+
+    /// The outcome of a source that isn't a program: its first problem, or all of them where programs are checked.
+    pub fn not_compiled(&self, problems: Vec<Diagnostic>) -> Outcome {
+        if self.checks {
+            return Outcome::refused(problems);
+        }
+        let first = problems.into_iter().next();
+        Outcome::failed(
+            first.unwrap_or_else(|| Diagnostic::new(DiagnosticKind::ParseError, "not a program")),
+        )
     }
 
     /// Runs a compiled program.
@@ -200,6 +254,12 @@ impl Runtime {
         host: &dyn ToolHost,
         cancel: &CancelFlag,
     ) -> Result<Outcome, Interrupted> {
+        if self.checks {
+            let problems = compiled.check(&self.tools);
+            if !problems.is_empty() {
+                return Ok(Outcome::refused(problems));
+            }
+        }
         let environment = self.environment.clone().unwrap_or_default();
         let state = HostState::new(
             self.limits.clone(),
@@ -366,6 +426,7 @@ impl Run {
             logs: host.logs,
             truncated: false,
             tool_calls,
+            problems: Vec::new(),
         };
         Ok(output::fit(outcome, &host.limits))
     }

@@ -83,7 +83,16 @@ fn check(
     }
 }
 
-type Rules = serde_json::Map<String, Value>;
+pub(crate) type Rules = serde_json::Map<String, Value>;
+
+/// The rules for a number or a text that aren't about its type; the error names the rule.
+pub(crate) fn scalar(rules: &Rules, value: &Value) -> Result<(), String> {
+    match value {
+        Value::Number(n) => number(rules, n.as_f64().unwrap_or(f64::NAN), ""),
+        Value::String(s) => text(rules, s, ""),
+        _ => Ok(()),
+    }
+}
 
 fn combine(
     root: &Value,

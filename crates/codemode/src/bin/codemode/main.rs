@@ -159,14 +159,7 @@ async fn lines() -> Result<bool, String> {
 /// The result of a request that can't be served.
 fn refusal(message: &str) -> Value {
     let error = Diagnostic::new(DiagnosticKind::InvalidDataValue, message);
-    let outcome = Outcome {
-        result: Err(error),
-        warnings: Vec::new(),
-        logs: Vec::new(),
-        truncated: false,
-        tool_calls: Vec::new(),
-    };
-    outcome.to_json()
+    Outcome::failed(error).to_json()
 }
 
 async fn answer(request: &Value) -> Value {
@@ -183,7 +176,8 @@ async fn serve(request: &Value) -> Result<Outcome, String> {
         .ok_or("the request has no code")?;
     let (tools, behaves) = parse_tools(request.get("tools").unwrap_or(&Value::Null))?;
     let limits = parse_limits(request.get("limits").unwrap_or(&Value::Null))?;
-    let runtime = Runtime::new(tools, limits);
+    let checks = request.get("check") == Some(&Value::Bool(true));
+    let runtime = Runtime::new(tools, limits).with_check(checks);
     let host = ScriptedHost::new(behaves);
     let compiled = match request.get("prelude").and_then(Value::as_str) {
         Some(prelude) => codemode::compile_with_prelude(prelude, code),
@@ -194,18 +188,7 @@ async fn serve(request: &Value) -> Result<Outcome, String> {
             .run(&compiled, &host, &CancelFlag::default())
             .await
             .map_err(|interrupted| interrupted.to_string()),
-        Err(problems) => {
-            let first = problems.into_iter().next();
-            let error = first
-                .unwrap_or_else(|| Diagnostic::new(DiagnosticKind::ParseError, "not a program"));
-            Ok(Outcome {
-                result: Err(error),
-                warnings: Vec::new(),
-                logs: Vec::new(),
-                truncated: false,
-                tool_calls: Vec::new(),
-            })
-        }
+        Err(problems) => Ok(runtime.not_compiled(problems)),
     }
 }
 
