@@ -1,127 +1,33 @@
 //! Running a program against a host, and what a run answers.
 
 use crate::builtins::{describe_error, json, render};
+use crate::data::{BadExtension, Data, Extension, HostError, check_names};
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
+use crate::events::EventSender;
 use crate::front;
-use crate::host::{Call, CancelFlag, Environment, HostState, Limits, Reply};
+use crate::hooks::Hooks;
+use crate::host::{Call, CancelFlag, Environment, Output, Reply, ToolError};
+use crate::limits::Limits;
 use crate::object::{Kind, PromiseState};
 use crate::op::Program;
+use crate::outcome::{Outcome, ToolCall};
 use crate::output;
 use crate::realm::{name, realm};
+use crate::record::{Player, ReplayError, RunLog, Step, Tape};
+use crate::state::{HostState, Outgoing, Surroundings};
 use crate::tools::ToolSet;
 use crate::value::{Abrupt, ObjId, Stop, Value};
 use crate::vm::Vm;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Answers a program's tool calls.
 pub trait ToolHost: Send + Sync {
     /// Starts a call. Dropping the future interrupts it.
     fn call(&self, call: Call) -> BoxFuture<'static, Reply>;
-}
-
-/// One admitted call, by its dotted path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolCall {
-    /// Dotted path of the tool.
-    pub name: String,
-}
-
-/// What a run gave. Serialises to the object with `ok`, `value` or `error`, and the optional parts when there are any.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// The result, or why there is none.
-    pub result: Result<serde_json::Value, Diagnostic>,
-    /// Problems that didn't fail the run.
-    pub warnings: Vec<Diagnostic>,
-    /// Lines the program logged.
-    pub logs: Vec<String>,
-    /// Whether anything was cut to fit the output limit.
-    pub truncated: bool,
-    /// Admitted calls, in order.
-    pub tool_calls: Vec<ToolCall>,
-    /// What the check before the run found; then nothing was run.
-    pub problems: Vec<Diagnostic>,
-}
-
-impl Outcome {
-    /// The outcome of a program that didn't run.
-    pub fn failed(error: Diagnostic) -> Outcome {
-        Outcome {
-            result: Err(error),
-            warnings: Vec::new(),
-            logs: Vec::new(),
-            truncated: false,
-            tool_calls: Vec::new(),
-            problems: Vec::new(),
-        }
-    }
-
-    /// The outcome of a program with problems found before it ran: the error is the first and tells all of them.
-    pub(crate) fn refused(problems: Vec<Diagnostic>) -> Outcome {
-        let mut error = match problems.first() {
-            Some(first) => first.clone(),
-            None => Diagnostic::new(DiagnosticKind::ParseError, "not a program"),
-        };
-        if problems.len() > 1 {
-            let lines: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
-            error.message = format!(
-                "{} problems, nothing was run:\n{}",
-                problems.len(),
-                lines.join("\n")
-            );
-            for more in problems.iter().flat_map(|p| &p.suggestions) {
-                if !error.suggestions.contains(more) {
-                    error.suggestions.push(more.clone());
-                }
-            }
-        }
-        Outcome {
-            problems,
-            ..Outcome::failed(error)
-        }
-    }
-
-    /// The JSON form.
-    pub fn to_json(&self) -> serde_json::Value {
-        let mut map = serde_json::Map::new();
-        map.insert("ok".to_owned(), self.result.is_ok().into());
-        match &self.result {
-            Ok(value) => map.insert("value".to_owned(), value.clone()),
-            Err(error) => map.insert(
-                "error".to_owned(),
-                serde_json::to_value(error).unwrap_or_default(),
-            ),
-        };
-        if !self.warnings.is_empty() {
-            map.insert(
-                "warnings".to_owned(),
-                serde_json::to_value(&self.warnings).unwrap_or_default(),
-            );
-        }
-        if !self.logs.is_empty() {
-            map.insert(
-                "logs".to_owned(),
-                serde_json::to_value(&self.logs).unwrap_or_default(),
-            );
-        }
-        if self.truncated {
-            map.insert("truncated".to_owned(), true.into());
-        }
-        map.insert(
-            "toolCalls".to_owned(),
-            serde_json::to_value(&self.tool_calls).unwrap_or_default(),
-        );
-        if !self.problems.is_empty() {
-            map.insert(
-                "problems".to_owned(),
-                serde_json::to_value(&self.problems).unwrap_or_default(),
-            );
-        }
-        serde_json::Value::Object(map)
-    }
 }
 
 /// The run was cancelled; there is no outcome.
@@ -140,7 +46,8 @@ impl std::error::Error for Interrupted {}
 #[derive(Clone, Debug)]
 pub struct Compiled {
     program: Arc<Program>,
-    prelude: Arc<str>,
+    /// None when it was compiled without one, so that there is no `print` either.
+    prelude: Option<Arc<str>>,
 }
 
 impl Compiled {
@@ -148,7 +55,13 @@ impl Compiled {
     /// that a tool's result doesn't have, in the order of the source; fifty at most. Nothing is executed. What the text
     /// doesn't show for certain counts as right.
     pub fn check(&self, tools: &ToolSet) -> Vec<Diagnostic> {
-        crate::check::check(&self.program, &self.prelude, tools, &[])
+        self.check_with(tools, &[])
+    }
+
+    fn check_with(&self, tools: &ToolSet, extensions: &[Extension]) -> Vec<Diagnostic> {
+        let globals: Vec<&str> = extensions.iter().map(|e| e.name.as_str()).collect();
+        let prelude = self.prelude.as_deref().unwrap_or_default();
+        crate::check::check(&self.program, prelude, tools, &globals)
     }
 }
 
@@ -160,7 +73,7 @@ pub fn compile(source: &str) -> Result<Compiled, Vec<Diagnostic>> {
     let program = front::build(source, &realm().names)?;
     Ok(Compiled {
         program: Arc::new(program),
-        prelude: Arc::from(""),
+        prelude: None,
     })
 }
 
@@ -173,17 +86,29 @@ pub fn compile_with_prelude(prelude: &str, source: &str) -> Result<Compiled, Vec
     let program = front::build_with_prelude(prelude, source, &realm().names)?;
     Ok(Compiled {
         program: Arc::new(program),
-        prelude: Arc::from(prelude),
+        prelude: Some(Arc::from(prelude)),
     })
 }
 
 /// Tools and limits for any number of runs. Every run starts from the same clean state.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Runtime {
     tools: Arc<ToolSet>,
     limits: Limits,
     environment: Option<Environment>,
     checks: bool,
+    hooks: Option<Arc<dyn Hooks>>,
+    extensions: Arc<[Extension]>,
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runtime")
+            .field("tools", &self.tools)
+            .field("limits", &self.limits)
+            .field("extensions", &self.extensions)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Runtime {
@@ -194,6 +119,8 @@ impl Runtime {
             limits,
             environment: None,
             checks: false,
+            hooks: None,
+            extensions: Arc::from([]),
         }
     }
 
@@ -210,6 +137,28 @@ impl Runtime {
     pub fn with_environment(mut self, environment: Environment) -> Runtime {
         self.environment = Some(environment);
         self
+    }
+
+    /// Looks at every call.
+    #[must_use]
+    pub fn with_hooks(mut self, hooks: Arc<dyn Hooks>) -> Runtime {
+        self.hooks = Some(hooks);
+        self
+    }
+
+    /// Gives programs functions of the host as globals.
+    ///
+    /// # Errors
+    /// When a name is no identifier, or that of a built-in or of another extension.
+    pub fn with_extensions(mut self, extensions: Vec<Extension>) -> Result<Runtime, BadExtension> {
+        check_names(&extensions)?;
+        self.extensions = Arc::from(extensions);
+        Ok(self)
+    }
+
+    /// What the check before a run finds in a program, with the extensions known.
+    pub fn check(&self, compiled: &Compiled) -> Vec<Diagnostic> {
+        compiled.check_with(&self.tools, &self.extensions)
     }
 
     /// The tools.
@@ -254,25 +203,133 @@ impl Runtime {
         host: &dyn ToolHost,
         cancel: &CancelFlag,
     ) -> Result<Outcome, Interrupted> {
+        let (outcome, _) = self.drive(compiled, host, cancel, None, Tape::Off).await?;
+        Ok(outcome)
+    }
+
+    /// Runs a compiled program whose events somebody reads.
+    ///
+    /// # Errors
+    /// When the run was cancelled.
+    pub async fn run_observed(
+        &self,
+        compiled: &Compiled,
+        host: &dyn ToolHost,
+        cancel: &CancelFlag,
+        events: EventSender,
+    ) -> Result<Outcome, Interrupted> {
+        let run = self.drive(compiled, host, cancel, Some(events), Tape::Off);
+        let (outcome, _) = run.await?;
+        Ok(outcome)
+    }
+
+    /// Runs a compiled program and keeps the log that [`Runtime::replay`] repeats it from.
+    ///
+    /// # Errors
+    /// When the run was cancelled.
+    pub async fn record(
+        &self,
+        compiled: &Compiled,
+        host: &dyn ToolHost,
+        cancel: &CancelFlag,
+        events: Option<EventSender>,
+    ) -> Result<(Outcome, RunLog), Interrupted> {
+        let log = RunLog {
+            source: compiled.program.source.clone(),
+            prelude: compiled.prelude.as_deref().map(str::to_owned),
+            ..RunLog::default()
+        };
+        let tape = Tape::Record(Box::new(log));
+        let (outcome, tape) = self.drive(compiled, host, cancel, events, tape).await?;
+        let log = match tape {
+            Tape::Record(log) => *log,
+            Tape::Off | Tape::Replay(_) => RunLog::default(),
+        };
+        Ok((outcome, log))
+    }
+
+    async fn drive(
+        &self,
+        compiled: &Compiled,
+        host: &dyn ToolHost,
+        cancel: &CancelFlag,
+        events: Option<EventSender>,
+        mut tape: Tape,
+    ) -> Result<(Outcome, Tape), Interrupted> {
         if self.checks {
-            let problems = compiled.check(&self.tools);
+            let problems = self.check(compiled);
             if !problems.is_empty() {
-                return Ok(Outcome::refused(problems));
+                return Ok((Outcome::refused(problems), tape));
             }
         }
         let environment = self.environment.clone().unwrap_or_default();
-        let state = HostState::new(
-            self.limits.clone(),
-            Arc::clone(&self.tools),
-            cancel.clone(),
-            environment,
-        );
-        let mut run = Run {
-            vm: Vm::new(Arc::clone(&compiled.program), state),
-            value: None,
-        };
+        if let Tape::Record(log) = &mut tape {
+            log.seed = environment.seed;
+        }
+        let mut run = self.start(compiled, cancel, environment, events, tape);
         let ended = run.drive(host, cancel).await;
         run.finish(ended)
+    }
+
+    fn start(
+        &self,
+        compiled: &Compiled,
+        cancel: &CancelFlag,
+        environment: Environment,
+        events: Option<EventSender>,
+        tape: Tape,
+    ) -> Run {
+        let hooks = self.hooks.clone().filter(|_| !tape.is_replay());
+        let state = HostState::new(Surroundings {
+            limits: self.limits.clone(),
+            tools: Arc::clone(&self.tools),
+            cancel: cancel.clone(),
+            environment,
+            hooks,
+            events,
+            tape,
+        });
+        let mut vm = Vm::new(Arc::clone(&compiled.program), state);
+        vm.add_extensions(&self.extensions);
+        Run { vm, value: None }
+    }
+
+    /// Repeats a recorded run to the bit, with the same tools, limits and extensions, but without asking any of them.
+    ///
+    /// # Errors
+    /// When the log's program doesn't compile, when its run was cut off by the time limit while it computed, or when the
+    /// run takes another course than its log.
+    pub fn replay(&self, log: &RunLog) -> Result<Outcome, ReplayError> {
+        if log.cut_off {
+            let text = "the run was cut off by its time limit while it computed";
+            return Err(ReplayError(text.to_owned()));
+        }
+        let compiled = match &log.prelude {
+            Some(prelude) => compile_with_prelude(prelude, &log.source),
+            None => compile(&log.source),
+        };
+        let compiled = compiled.map_err(|problems| {
+            let first = problems.first().map(|p| p.message.clone());
+            ReplayError(format!("the log's program: {}", first.unwrap_or_default()))
+        })?;
+        let environment = Environment {
+            now_ms: Arc::new(|| 0.0),
+            seed: log.seed,
+        };
+        let tape = Tape::Replay(Box::new(Player::new(log.clone())));
+        let cancel = CancelFlag::default();
+        let mut run = self.start(&compiled, &cancel, environment, None, tape);
+        let ended = run.play();
+        let (outcome, tape) = run
+            .finish(ended)
+            .map_err(|Interrupted| ReplayError(Interrupted.to_string()))?;
+        let Tape::Replay(player) = tape else {
+            return Ok(outcome);
+        };
+        match player.diverged.clone().or_else(|| player.unplayed()) {
+            Some(text) => Err(ReplayError(text)),
+            None => Ok(outcome),
+        }
     }
 }
 
@@ -280,6 +337,45 @@ struct Run {
     vm: Vm,
     /// The result, once it was copied out.
     value: Option<serde_json::Value>,
+}
+
+/// What the host works on, and the calls that wait for their turn.
+struct Flight {
+    arriving: FuturesUnordered<BoxFuture<'static, Arrival>>,
+    queue: VecDeque<Call>,
+    running: usize,
+    /// Most calls at a time.
+    most: usize,
+}
+
+impl Flight {
+    /// Hands to the host what the program started, as far as there is room.
+    fn launch(&mut self, state: &mut HostState, host: &dyn ToolHost) {
+        for outgoing in std::mem::take(&mut state.outbox) {
+            match outgoing {
+                Outgoing::Call(call) => self.queue.push_back(call),
+                Outgoing::Future(id, future) => {
+                    let arrival = async move { Arrival::Settled(id, future.await) };
+                    self.arriving.push(Box::pin(arrival));
+                }
+            }
+        }
+        while self.running < self.most
+            && let Some(call) = self.queue.pop_front()
+        {
+            self.running += 1;
+            state.start(&call);
+            let (id, reply) = (call.id, host.call(call));
+            let arrival = async move { Arrival::Reply(id, reply.await) };
+            self.arriving.push(Box::pin(arrival));
+        }
+    }
+}
+
+/// What came in from outside.
+enum Arrival {
+    Reply(u64, Reply),
+    Settled(u64, Result<Data, HostError>),
 }
 
 /// How a run ended.
@@ -294,70 +390,157 @@ enum Ended {
 
 impl Run {
     async fn drive(&mut self, host: &dyn ToolHost, cancel: &CancelFlag) -> Ended {
-        let main = match self.vm.start() {
-            Ok(Value::Obj(main)) => main,
-            Ok(_) => return Ended::Stuck,
-            Err(Abrupt::Throw(error)) => return Ended::Error(error),
-            Err(Abrupt::Stop(stop)) => return Ended::Stopped(stop),
+        let main = match self.begin() {
+            Ok(main) => main,
+            Err(ended) => return ended,
         };
-        self.vm.host.held.push(main);
-        let mut calls = FuturesUnordered::new();
+        let most = self
+            .vm
+            .host
+            .limits
+            .max_concurrent_calls
+            .unwrap_or(usize::MAX);
+        let excludes_tools = self.vm.host.limits.exclude_tool_time;
+        let mut flight = Flight {
+            arriving: FuturesUnordered::new(),
+            queue: VecDeque::new(),
+            running: 0,
+            most,
+        };
         loop {
-            if let Err(error) = self.vm.run_jobs(main) {
-                return self.stopped(error);
-            }
-            for call in std::mem::take(&mut self.vm.host.outbox) {
-                let id = call.id;
-                let future = host.call(call);
-                calls.push(async move { (id, future.await) });
-            }
-            match self.progress(main) {
-                Ok(Some(ended)) => return ended,
-                Ok(None) if !self.vm.jobs.is_empty() => {
-                    // The program is through, but its result holds promises that aren't.
-                    if let Err(error) = self.vm.run_next_job() {
-                        return self.stopped(error);
+            let ended = self.advance(main);
+            flight.launch(&mut self.vm.host, host);
+            if let Some(ended) = ended {
+                // Calls start when they are made, also those that nobody awaits.
+                while let Some(Some(arrival)) = flight.arriving.next().now_or_never() {
+                    if let Arrival::Reply(id, reply) = arrival {
+                        flight.running -= 1;
+                        self.vm.host.answered_late(id, &reply);
+                        flight.launch(&mut self.vm.host, host);
                     }
                 }
-                Ok(None) => {}
-                Err(error) => return self.stopped(error),
+                return ended;
             }
-            if !self.vm.host.outbox.is_empty() || !self.vm.jobs.is_empty() {
-                continue;
-            }
+            let waits_for_tools = !flight.arriving.is_empty();
             let deadline = self.vm.host.deadline();
-            if calls.is_empty() && deadline.is_none() {
+            if !waits_for_tools && deadline.is_none() {
                 return Ended::Stuck;
             }
             let late = async {
                 match deadline {
-                    Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+                    Some(deadline) if !(excludes_tools && waits_for_tools) => {
+                        tokio::time::sleep_until(deadline.into()).await;
+                    }
+                    _ => std::future::pending().await,
+                }
+            };
+            let next = async {
+                match flight.arriving.next().await {
+                    Some(arrival) => arrival,
                     None => std::future::pending().await,
                 }
             };
-            let reply = async {
-                match calls.next().await {
-                    Some(reply) => reply,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
+            let since = Instant::now();
+            let arrival = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Ended::Stopped(Stop::Cancelled),
-                (id, reply) = reply => {
-                    if let Err(error) = self.vm.tool_replied(id, reply) {
-                        return self.stopped(error);
-                    }
+                arrival = next => arrival,
+                () = late => {
+                    self.vm.host.tape.get_mut().step(|| Step::Timeout);
+                    return Ended::Stopped(Stop::Timeout);
                 }
-                () = late => return Ended::Stopped(Stop::Timeout),
+            };
+            if excludes_tools {
+                self.vm.host.extend_deadline(since.elapsed());
+            }
+            if let Arrival::Reply(..) = arrival {
+                flight.running -= 1;
+            }
+            if let Err(error) = self.arrived(arrival) {
+                return self.stopped(error);
             }
         }
     }
 
-    fn stopped(&self, error: Abrupt) -> Ended {
+    /// Repeats a run from its log.
+    fn play(&mut self) -> Ended {
+        let main = match self.begin() {
+            Ok(main) => main,
+            Err(ended) => return ended,
+        };
+        loop {
+            if let Some(ended) = self.advance(main) {
+                return ended;
+            }
+            // Nobody answers but the log.
+            self.vm.host.outbox.clear();
+            let step = match self.vm.host.tape.get_mut() {
+                Tape::Replay(player) => player.next_step(),
+                Tape::Off | Tape::Record(_) => None,
+            };
+            let arrival = match step {
+                Some(Step::Answer(id, text)) => Arrival::Reply(id, Ok(Output::Text(text))),
+                Some(Step::Failure(id, message)) => Arrival::Reply(id, Err(ToolError { message })),
+                Some(Step::Settled(id, value)) => {
+                    Arrival::Settled(id, crate::record::read_result(&value))
+                }
+                Some(Step::Timeout) => return Ended::Stopped(Stop::Timeout),
+                None => return Ended::Stuck,
+            };
+            if let Err(error) = self.arrived(arrival) {
+                return self.stopped(error);
+            }
+        }
+    }
+
+    fn arrived(&mut self, arrival: Arrival) -> Result<(), Abrupt> {
+        match arrival {
+            Arrival::Reply(id, reply) => self.vm.tool_replied(id, reply),
+            Arrival::Settled(id, result) => self.vm.promise_settled(id, result),
+        }
+    }
+
+    /// Runs the program's first turn; its promise is kept.
+    fn begin(&mut self) -> Result<ObjId, Ended> {
+        match self.vm.start() {
+            Ok(Value::Obj(main)) => {
+                self.vm.host.held.push(main);
+                Ok(main)
+            }
+            Ok(_) => Err(Ended::Stuck),
+            Err(error) => Err(self.stopped(error)),
+        }
+    }
+
+    /// Runs until the program is through or waits for something from outside.
+    fn advance(&mut self, main: ObjId) -> Option<Ended> {
+        loop {
+            if let Err(error) = self.vm.run_jobs(main) {
+                return Some(self.stopped(error));
+            }
+            match self.progress(main) {
+                Ok(Some(ended)) => return Some(ended),
+                Ok(None) if self.vm.jobs.is_empty() => return None,
+                // The program is through, but its result holds promises that aren't.
+                Ok(None) => {
+                    if let Err(error) = self.vm.run_next_job() {
+                        return Some(self.stopped(error));
+                    }
+                }
+                Err(error) => return Some(self.stopped(error)),
+            }
+        }
+    }
+
+    fn stopped(&mut self, error: Abrupt) -> Ended {
         match error {
             Abrupt::Throw(value) => Ended::Error(value),
-            Abrupt::Stop(stop) => Ended::Stopped(stop),
+            Abrupt::Stop(stop) => {
+                if let (Stop::Timeout, Tape::Record(log)) = (stop, self.vm.host.tape.get_mut()) {
+                    log.cut_off = true;
+                }
+                Ended::Stopped(stop)
+            }
         }
     }
 
@@ -383,7 +566,7 @@ impl Run {
         }
     }
 
-    fn finish(mut self, ended: Ended) -> Result<Outcome, Interrupted> {
+    fn finish(mut self, ended: Ended) -> Result<(Outcome, Tape), Interrupted> {
         let mut warnings = Vec::new();
         let result = match ended {
             Ended::Value => {
@@ -414,21 +597,21 @@ impl Run {
                 "The program waits for a promise that nothing can settle.",
             )),
         };
-        let host = self.vm.host;
-        let tool_calls = host
-            .calls
+        let host = &mut self.vm.host;
+        let tool_calls = std::mem::take(&mut host.calls)
             .into_iter()
             .map(|name| ToolCall { name })
             .collect();
         let outcome = Outcome {
             result,
             warnings,
-            logs: host.logs,
+            logs: std::mem::take(&mut host.logs),
             truncated: false,
             tool_calls,
             problems: Vec::new(),
         };
-        Ok(output::fit(outcome, &host.limits))
+        let tape = host.tape.take();
+        Ok((output::fit(outcome, &host.limits), tape))
     }
 }
 

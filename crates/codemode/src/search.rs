@@ -15,6 +15,18 @@ pub(crate) struct Query {
     pub(crate) offset: usize,
 }
 
+impl Query {
+    /// The search's input, for those who look at calls.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "query": self.query,
+            "namespace": self.namespace,
+            "limit": self.limit,
+            "offset": self.offset,
+        })
+    }
+}
+
 /// A tool that was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
@@ -27,6 +39,18 @@ pub(crate) struct Found {
     pub(crate) items: Vec<Item>,
     pub(crate) remaining: usize,
     pub(crate) next: Option<usize>,
+}
+
+impl Found {
+    /// The search's answer, for those who look at calls.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let item = |i: &Item| serde_json::json!({ "path": i.path, "description": i.description, "signature": i.signature });
+        serde_json::json!({
+            "items": self.items.iter().map(item).collect::<Vec<_>>(),
+            "remaining": self.remaining,
+            "next": self.next.map(|offset| serde_json::json!({ "offset": offset })),
+        })
+    }
 }
 
 /// What a tool is searched by, in lower case.

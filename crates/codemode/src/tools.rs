@@ -172,6 +172,10 @@ impl ToolSet {
         }
     }
 
+    pub(crate) fn validates_output(&self, index: usize) -> bool {
+        self.tools[index].validate && self.tools[index].output.is_some()
+    }
+
     pub(crate) fn validate_output(
         &self,
         index: usize,

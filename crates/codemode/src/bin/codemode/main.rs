@@ -3,9 +3,7 @@
 mod behave;
 
 use behave::{ScriptedHost, parse_tools};
-use codemode::{
-    CancelFlag, Diagnostic, DiagnosticKind, Limits, Outcome, Runtime, Truncation, compile,
-};
+use codemode::{CancelFlag, Diagnostic, DiagnosticKind, Limits, Outcome, Runtime, compile};
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
@@ -175,7 +173,8 @@ async fn serve(request: &Value) -> Result<Outcome, String> {
         .and_then(Value::as_str)
         .ok_or("the request has no code")?;
     let (tools, behaves) = parse_tools(request.get("tools").unwrap_or(&Value::Null))?;
-    let limits = parse_limits(request.get("limits").unwrap_or(&Value::Null))?;
+    let limits = Limits::from_json(request.get("limits").unwrap_or(&Value::Null))
+        .map_err(|error| error.to_string())?;
     let checks = request.get("check") == Some(&Value::Bool(true));
     let runtime = Runtime::new(tools, limits).with_check(checks);
     let host = ScriptedHost::new(behaves);
@@ -190,34 +189,4 @@ async fn serve(request: &Value) -> Result<Outcome, String> {
             .map_err(|interrupted| interrupted.to_string()),
         Err(problems) => Ok(runtime.not_compiled(problems)),
     }
-}
-
-fn parse_limits(json: &Value) -> Result<Limits, String> {
-    let mut limits = Limits::default();
-    let number = |key: &str, least: u64| -> Result<Option<u64>, String> {
-        match json.get(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => match value.as_f64() {
-                Some(n) if n.trunc() == n && n >= least as f64 && n <= 9_007_199_254_740_991.0 => {
-                    Ok(Some(n as u64))
-                }
-                _ => Err(format!(
-                    "RangeError: {key} must be an integer of at least {least}"
-                )),
-            },
-        }
-    };
-    limits.timeout_ms = number("timeoutMs", 1)?;
-    limits.max_tool_calls = number("maxToolCalls", 0)?;
-    limits.max_output_bytes = number("maxOutputBytes", 0)?;
-    limits.fuel = number("fuel", 1)?;
-    if let Some(bytes) = number("heapBytes", 1)? {
-        limits.heap_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    }
-    limits.truncation = match json.get("truncation").and_then(Value::as_str) {
-        None | Some("structured") => Truncation::Structured,
-        Some("text") => Truncation::Text,
-        Some(other) => return Err(format!("unknown truncation: {other}")),
-    };
-    Ok(limits)
 }
