@@ -40,6 +40,7 @@
 mod atoms;
 mod builtins;
 mod check;
+pub mod cli;
 mod compile;
 mod data;
 mod diagnostic;
@@ -52,6 +53,7 @@ mod limits;
 mod number;
 mod object;
 mod op;
+pub mod openapi;
 mod outcome;
 mod output;
 mod realm;

@@ -13,6 +13,8 @@ pub(crate) struct Query {
     pub(crate) namespace: Option<String>,
     pub(crate) limit: usize,
     pub(crate) offset: usize,
+    /// One-line signatures.
+    pub(crate) compact: bool,
 }
 
 impl Query {
@@ -226,10 +228,14 @@ pub(crate) fn run(
         .map(|&(_, at)| Item {
             path: expression(&tools[at].path),
             description: tools[at].description.clone(),
-            signature: indexed[at]
-                .signature
-                .get_or_init(|| signature::render(&tools[at], false))
-                .clone(),
+            signature: if query.compact {
+                signature::render(&tools[at], true)
+            } else {
+                indexed[at]
+                    .signature
+                    .get_or_init(|| signature::render(&tools[at], false))
+                    .clone()
+            },
         })
         .collect();
     let remaining = total - end.max(query.offset.min(total));

@@ -213,6 +213,7 @@ impl ToolSet {
             namespace: namespace.clone(),
             limit: 1,
             offset: 0,
+            compact: false,
         };
         if let Some(best) = self.search(&query).items.into_iter().next() {
             return Some(best.path);

@@ -489,6 +489,7 @@ fn search(vm: &mut Vm, args: Args) -> Res<Value> {
         namespace: None,
         limit: 10,
         offset: 0,
+        compact: false,
     };
     for key in [name::QUERY, name::NAMESPACE] {
         match search_field(vm, options, key)? {
@@ -503,6 +504,12 @@ fn search(vm: &mut Vm, args: Args) -> Res<Value> {
             }
         }
     }
+    let compact = vm.intern("compact");
+    query.compact = match search_field(vm, options, compact)? {
+        Value::Undefined => false,
+        Value::Bool(compact) => compact,
+        _ => return Err(bad_search(vm, "search: compact must be true or false.")),
+    };
     for key in [name::LIMIT, name::OFFSET] {
         let least = f64::from(u8::from(key == name::LIMIT));
         match search_field(vm, options, key)? {

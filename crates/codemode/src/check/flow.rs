@@ -26,7 +26,8 @@ const TUPLE_LIMIT: usize = 256;
 pub(super) static SEARCH_INPUT: LazyLock<Value> = LazyLock::new(|| {
     json!({ "type": "object", "additionalProperties": false, "properties": {
         "query": { "type": "string" }, "namespace": { "type": "string" },
-        "limit": { "type": "integer", "minimum": 1 }, "offset": { "type": "integer", "minimum": 0 } } })
+        "limit": { "type": "integer", "minimum": 1 }, "offset": { "type": "integer", "minimum": 0 },
+        "compact": { "type": "boolean" } } })
 });
 static SEARCH_OUTPUT: LazyLock<Value> = LazyLock::new(|| {
     json!({ "type": "object", "properties": {
