@@ -76,6 +76,9 @@ fn names(
     let mut problems = Vec::new();
     let mut probed: Option<FxHashSet<String>> = None;
     for (name, offset) in &program.free_names {
+        if problems.len() >= LIMIT {
+            break;
+        }
         let known = realm()
             .names
             .map
@@ -139,13 +142,14 @@ fn tree(semantic: &Semantic<'_>, shift: u32, tools: &ToolSet) -> Vec<Problem> {
     let mut problems = Vec::new();
     for node in semantic.nodes().iter() {
         if let AstKind::CallExpression(call) = node.kind()
+            && problems.len() < LIMIT
             && let Ty::Tools(path) = flow.ty(&call.callee)
         {
             problems.extend(call_problems(&flow, call, &path, shift));
         }
     }
-    for read in reads::bad_reads(&flow, &excused) {
-        problems.push(read_problem(&read, shift));
+    for read in reads::bad_reads(&flow, &excused).iter().take(LIMIT) {
+        problems.push(read_problem(read, shift));
     }
     problems
 }
@@ -202,7 +206,7 @@ fn call_problems<'a>(
         }
         None => &*SEARCH_INPUT,
     };
-    let fit = Fit { flow, label };
+    let fit = Fit::new(flow, label);
     fit.input(argument, call.callee.span(), schema)
         .into_iter()
         .map(|m| invalid(m.span.start.saturating_sub(shift), m.message))

@@ -109,6 +109,8 @@ struct Waiting {
     bytes: usize,
     lost: u64,
     senders: usize,
+    /// The run is over, whatever its tools still tell.
+    is_over: bool,
     is_read: bool,
 }
 
@@ -158,7 +160,7 @@ impl EventSender {
     /// Hands an event to the reader, or counts it as lost.
     pub(crate) fn send(&self, event: Event) {
         let mut waiting = self.shared.lock();
-        if !waiting.is_read {
+        if !waiting.is_read || waiting.is_over {
             return;
         }
         let bytes = event.bytes();
@@ -175,6 +177,14 @@ impl EventSender {
         waiting.bytes += bytes;
         waiting.queue.push_back(event);
         drop(waiting);
+        self.shared.notify.notify_one();
+    }
+}
+
+impl EventSender {
+    /// Nothing more comes.
+    pub(crate) fn close(&self) {
+        self.shared.lock().is_over = true;
         self.shared.notify.notify_one();
     }
 }
@@ -218,7 +228,11 @@ impl EventReceiver {
             if let Some(event) = self.try_next() {
                 return Some(event);
             }
-            if self.shared.lock().senders == 0 {
+            let is_over = {
+                let waiting = self.shared.lock();
+                waiting.is_over || waiting.senders == 0
+            };
+            if is_over {
                 return self.try_next();
             }
             self.shared.notify.notified().await;

@@ -312,6 +312,12 @@ impl Runtime {
             let first = problems.first().map(|p| p.message.clone());
             ReplayError(format!("the log's program: {}", first.unwrap_or_default()))
         })?;
+        if self.checks {
+            let problems = self.check(&compiled);
+            if !problems.is_empty() {
+                return Ok(Outcome::refused(problems));
+            }
+        }
         let environment = Environment {
             now_ms: Arc::new(|| 0.0),
             seed: log.seed,

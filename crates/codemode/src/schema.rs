@@ -1,12 +1,25 @@
 //! Checking data against JSON Schema: the keywords that tool schemas use.
 
 use serde_json::Value;
+use std::cell::Cell;
 
 const DEPTH_LIMIT: usize = 64;
+/// Most pairs of a schema and a value looked at: a schema that refers to itself from a union would never end.
+const EFFORT: usize = 2_000_000;
+
+/// The document that references point into, and how much may still be looked at.
+struct Root<'s> {
+    schema: &'s Value,
+    left: Cell<usize>,
+}
 
 /// Checks a value; the error names the place and the rule.
 pub(crate) fn validate(schema: &Value, value: &Value) -> Result<(), String> {
-    check(schema, schema, value, "input", 0)
+    let root = Root {
+        schema,
+        left: Cell::new(EFFORT),
+    };
+    check(&root, schema, value, "input", 0)
 }
 
 fn kind(value: &Value) -> &'static str {
@@ -28,7 +41,7 @@ fn is_type(name: &str, value: &Value) -> bool {
 }
 
 fn check(
-    root: &Value,
+    root: &Root<'_>,
     schema: &Value,
     value: &Value,
     at: &str,
@@ -37,6 +50,10 @@ fn check(
     if depth > DEPTH_LIMIT {
         return Ok(());
     }
+    let Some(left) = root.left.get().checked_sub(1) else {
+        return Err(format!("{at} can't be checked: its schema has no end"));
+    };
+    root.left.set(left);
     let Value::Object(rules) = schema else {
         return if *schema == Value::Bool(false) {
             Err(format!("{at} is not allowed"))
@@ -47,7 +64,7 @@ fn check(
     if let Some(target) = rules.get("$ref").and_then(Value::as_str)
         && let Some(found) = target
             .strip_prefix('#')
-            .and_then(|pointer| root.pointer(pointer))
+            .and_then(|pointer| root.schema.pointer(pointer))
     {
         check(root, found, value, at, depth + 1)?;
     }
@@ -95,7 +112,7 @@ pub(crate) fn scalar(rules: &Rules, value: &Value) -> Result<(), String> {
 }
 
 fn combine(
-    root: &Value,
+    root: &Root<'_>,
     rules: &Rules,
     value: &Value,
     at: &str,
@@ -187,7 +204,7 @@ fn text(rules: &Rules, s: &str, at: &str) -> Result<(), String> {
 }
 
 fn array(
-    root: &Value,
+    root: &Root<'_>,
     rules: &Rules,
     items: &[Value],
     at: &str,
@@ -221,7 +238,13 @@ fn array(
     Ok(())
 }
 
-fn object(root: &Value, rules: &Rules, map: &Rules, at: &str, depth: usize) -> Result<(), String> {
+fn object(
+    root: &Root<'_>,
+    rules: &Rules,
+    map: &Rules,
+    at: &str,
+    depth: usize,
+) -> Result<(), String> {
     if let Some(Value::Array(required)) = rules.get("required") {
         for name in required.iter().filter_map(Value::as_str) {
             if !map.contains_key(name) {
@@ -242,4 +265,19 @@ fn object(root: &Value, rules: &Rules, map: &Rules, at: &str, depth: usize) -> R
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_schema_that_refers_to_itself_from_a_union_ends() {
+        let schema = json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }, { "$ref": "#" }] });
+        assert_eq!(validate(&schema, &json!(1)), Ok(()));
+        let schema = json!({ "allOf": [{ "$ref": "#" }, { "$ref": "#" }], "type": "number" });
+        let problem = validate(&schema, &json!(1)).unwrap_err();
+        assert!(problem.contains("has no end"), "{problem}");
+    }
 }

@@ -393,6 +393,9 @@ impl Drop for HostState {
         for (_, (_, extension)) in cut {
             self.after_extension(&extension, Ended::Interrupted);
         }
+        if let Some(events) = &self.events {
+            events.close();
+        }
     }
 }
 

@@ -248,6 +248,33 @@ fn events_tell_calls_progress_and_log_lines_in_order() {
 }
 
 #[test]
+fn a_tool_that_outlives_the_run_doesnt_keep_the_reader_waiting() {
+    struct Keeper(Mutex<Vec<Call>>);
+    impl ToolHost for Keeper {
+        fn call(&self, call: Call) -> BoxFuture<'static, Reply> {
+            self.0.lock().unwrap().push(call);
+            async { Ok(Output::Json(Value::Null)) }.boxed()
+        }
+    }
+    let keeper = Keeper(Mutex::default());
+    let runtime = Runtime::new(tools(), Limits::default());
+    let (sender, mut receiver) = channel(10);
+    let compiled = compile("await tools.echo({})").unwrap();
+    block(runtime.run_observed(&compiled, &keeper, &CancelFlag::default(), sender)).unwrap();
+    keeper.0.lock().unwrap()[0]
+        .progress
+        .report(json!("too late"));
+    let events = block(async {
+        let mut count = 0;
+        while receiver.next().await.is_some() {
+            count += 1;
+        }
+        count
+    });
+    assert_eq!(events, 2);
+}
+
+#[test]
 fn a_call_left_behind_is_told_as_interrupted() {
     let (_, events) = observe(100, "tools.never({}); await tools.echo({})");
     assert!(events.iter().any(|e| matches!(

@@ -139,6 +139,40 @@ fn every_problem_is_told_with_its_place_and_what_comes_near() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+#[test]
+fn schemas_that_refer_to_themselves_and_sources_full_of_mistakes_end_soon() {
+    let endless = json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }, { "$ref": "#" }, { "type": "object", "properties": { "a": { "$ref": "#" } } }] });
+    let list = vec![tool("endless", endless.clone(), Some(endless))];
+    let endless = ToolSet::new(list, Default::default()).unwrap();
+    let nested = "const r = await tools.endless({ a: { a: { a: { b: 1, a: 3 } } } }); r.a.a.b.c";
+    assert_eq!(compile(nested).unwrap().check(&endless).len(), 0);
+    let names: String = (0..20_000).map(|n| format!("unknown{n};")).collect();
+    assert_eq!(found(&names).len(), 50);
+    let fields: String = (0..20_000).map(|n| format!("f{n}: {n},")).collect();
+    assert_eq!(
+        found(&format!(
+            "await tools.github.listIssues({{ repo: 'a', {fields} }})"
+        ))
+        .len(),
+        50
+    );
+    let calls: String = (0..5_000)
+        .map(|n| format!("tools.github.x{n}();"))
+        .collect();
+    assert_eq!(found(&calls).len(), 50);
+    let deep = format!(
+        "tools.users.get({{ id: {}1{} }})",
+        "[".repeat(2_000),
+        "]".repeat(2_000)
+    );
+    assert_eq!(found(&deep).len(), 1);
+    let chain = format!(
+        "const r = await tools.github.listIssues({{ repo: 'a' }}); r{}",
+        ".items".repeat(2_000)
+    );
+    assert!(found(&chain).len() <= 50);
+}
+
 struct Counting(Arc<AtomicUsize>);
 
 impl ToolHost for Counting {

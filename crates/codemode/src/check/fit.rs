@@ -13,8 +13,13 @@ use oxc_ast::ast::{
 use oxc_span::{GetSpan, Span};
 use oxc_syntax::operator::UnaryOperator;
 use serde_json::Value;
+use std::cell::Cell;
 
 const DEPTH: usize = 32;
+/// Most schemas one input is held against; schemas may refer to themselves.
+const EFFORT: usize = 20_000;
+/// Most problems of one input.
+const MOST: usize = 50;
 
 /// One thing wrong with an input.
 pub(super) struct Misfit {
@@ -38,9 +43,18 @@ pub(super) struct Fit<'f, 'a, 's, 'c> {
     pub(super) flow: &'f Flow<'a, 's, 'c>,
     /// The tool, for messages.
     pub(super) label: String,
+    left: Cell<usize>,
 }
 
-impl<'a, 's> Fit<'_, 'a, 's, '_> {
+impl<'f, 'a, 's, 'c> Fit<'f, 'a, 's, 'c> {
+    pub(super) fn new(flow: &'f Flow<'a, 's, 'c>, label: String) -> Fit<'f, 'a, 's, 'c> {
+        Fit {
+            flow,
+            label,
+            left: Cell::new(EFFORT),
+        }
+    }
+
     /// What is wrong with the argument of a call, or with there being none.
     pub(super) fn input(
         &self,
@@ -141,9 +155,11 @@ impl<'a, 's> Fit<'_, 'a, 's, '_> {
         span: Span,
         depth: usize,
     ) -> Vec<Misfit> {
-        if depth > DEPTH || matches!(shape, Shape::Unknown | Shape::Absent) {
+        let left = self.left.get();
+        if depth > DEPTH || left == 0 || matches!(shape, Shape::Unknown | Shape::Absent) {
             return Vec::new();
         }
+        self.left.set(left - 1);
         if *schema.node == Value::Bool(false) {
             return vec![self.misfit(at, span, "is not allowed")];
         }
@@ -330,6 +346,9 @@ impl<'a, 's> Fit<'_, 'a, 's, '_> {
             .collect();
         let mut present = Vec::new();
         for field in &fields.list {
+            if problems.len() >= MOST {
+                return problems;
+            }
             let shape = field.value.map_or(Shape::Unknown, |e| self.shape(e, 0));
             let place = place(at, &field.name);
             if matches!(shape, Shape::Absent) {
@@ -377,6 +396,9 @@ impl<'a, 's> Fit<'_, 'a, 's, '_> {
         let fixed = schema.get("prefixItems").and_then(Value::as_array);
         let mut is_complete = true;
         for (index, element) in array.elements.iter().enumerate() {
+            if problems.len() >= MOST {
+                return problems;
+            }
             let Some(e) = element.as_expression() else {
                 is_complete &= matches!(element, ArrayExpressionElement::Elision(_));
                 continue;
@@ -427,6 +449,7 @@ fn fields<'a>(object: &'a ObjectExpression<'a>) -> Option<Fields<'a>> {
         list: Vec::new(),
         is_complete: true,
     };
+    let mut seen = rustc_hash::FxHashSet::default();
     for property in &object.properties {
         let ObjectPropertyKind::ObjectProperty(p) = property else {
             fields.is_complete = false;
@@ -438,7 +461,9 @@ fn fields<'a>(object: &'a ObjectExpression<'a>) -> Option<Fields<'a>> {
             Some(name) if name == "toJSON" => return None,
             Some(name) if name == "__proto__" => {}
             Some(name) => {
-                fields.list.retain(|f| f.name != name);
+                if !seen.insert(name.clone()) {
+                    fields.list.retain(|f| f.name != name);
+                }
                 fields.list.push(Field {
                     name,
                     span: p.key.span(),

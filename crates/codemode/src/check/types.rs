@@ -36,6 +36,8 @@ pub(super) enum Look<'s> {
 
 const REFERENCES: usize = 32;
 const PARTS: usize = 200;
+/// Most members of unions looked at; schemas may refer to themselves.
+const EFFORT: usize = 300;
 
 impl<'s> Schema<'s> {
     pub(super) fn new(root: &'s Value) -> Schema<'s> {
@@ -87,10 +89,12 @@ impl<'s> Schema<'s> {
     }
 
     /// The alternatives of a value: the members of unions, flattened, without `null`. None when one can't be known.
-    fn alternatives(self, depth: usize) -> Option<Vec<Vec<Schema<'s>>>> {
-        if depth > 8 {
-            return None;
-        }
+    fn alternatives(self) -> Option<Vec<Vec<Schema<'s>>>> {
+        self.alternatives_within(&mut { EFFORT })
+    }
+
+    fn alternatives_within(self, effort: &mut usize) -> Option<Vec<Vec<Schema<'s>>>> {
+        *effort = effort.checked_sub(1)?;
         let parts = self.parts()?;
         let union = parts
             .iter()
@@ -103,7 +107,7 @@ impl<'s> Schema<'s> {
             if member.get("type").and_then(Value::as_str) == Some("null") {
                 continue;
             }
-            for mut alternative in owner.at(member).alternatives(depth + 1)? {
+            for mut alternative in owner.at(member).alternatives_within(effort)? {
                 alternative.extend(parts.iter().copied());
                 out.push(alternative);
             }
@@ -116,6 +120,11 @@ impl<'s> Schema<'s> {
 
     /// The JSON kinds that a value of this schema may have. None when it may have any.
     pub(super) fn kinds(self) -> Option<Vec<&'static str>> {
+        self.kinds_within(&mut { EFFORT })
+    }
+
+    fn kinds_within(self, effort: &mut usize) -> Option<Vec<&'static str>> {
+        *effort = effort.checked_sub(1)?;
         let mut all = Vec::new();
         if self.get("nullable") == Some(&Value::Bool(true)) {
             all.push("null");
@@ -131,7 +140,7 @@ impl<'s> Schema<'s> {
             )
         }) {
             for member in members {
-                all.extend(member.kinds()?);
+                all.extend(member.kinds_within(effort)?);
             }
             return Some(all);
         }
@@ -254,7 +263,7 @@ impl<'s> Schema<'s> {
         let is_one = self
             .kinds()
             .is_some_and(|own| own.iter().all(|k| kinds.contains(k) || *k == "null"));
-        match (is_one, self.alternatives(0).as_deref()) {
+        match (is_one, self.alternatives().as_deref()) {
             (true, Some([one])) => f(one),
             _ => Ty::Unknown,
         }
@@ -272,7 +281,7 @@ impl<'s> Schema<'s> {
         {
             return Look::Unknown;
         }
-        let Some(alternatives) = self.alternatives(0) else {
+        let Some(alternatives) = self.alternatives() else {
             return Look::Unknown;
         };
         let mut found = Vec::new();

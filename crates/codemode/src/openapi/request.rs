@@ -54,6 +54,12 @@ impl Exchange {
             secrets.push(value.clone());
             secrets.extend(value.split_once(' ').map(|(_, token)| token.to_owned()));
         }
+        let escaped = |secret: &String| Value::from(secret.as_str()).to_string();
+        let escaped: Vec<String> = secrets
+            .iter()
+            .map(|secret| escaped(secret).trim_matches('"').to_owned())
+            .collect();
+        secrets.extend(escaped);
         let reply = self.exchange(draft, &additions).await;
         let redact = |text: &str| redacted(text, &secrets);
         match reply {
