@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::host::CancelFlag;
 use crate::limits::Limits;
 use crate::outcome::Outcome;
-use crate::run::{Compiled, Runtime, compile_with_prelude};
+use crate::runtime::{Compiled, Runtime, compile_with_prelude};
 use behave::{ScriptedHost, parse_tools};
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};

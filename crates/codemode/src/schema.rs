@@ -4,8 +4,10 @@ use serde_json::Value;
 use std::cell::Cell;
 
 const DEPTH_LIMIT: usize = 64;
-/// Most pairs of a schema and a value looked at: a schema that refers to itself from a union would never end.
-const EFFORT: usize = 2_000_000;
+/// Schemas held against each part of a value, on average, and for the value itself: one that refers to itself from a
+/// union would never end.
+const EFFORT: usize = 200;
+const EFFORT_AT_ALL: usize = 100_000;
 
 /// The document that references point into, and how much may still be looked at.
 struct Root<'s> {
@@ -17,9 +19,18 @@ struct Root<'s> {
 pub(crate) fn validate(schema: &Value, value: &Value) -> Result<(), String> {
     let root = Root {
         schema,
-        left: Cell::new(EFFORT),
+        left: Cell::new(EFFORT_AT_ALL + EFFORT * parts(value)),
     };
     check(&root, schema, value, "input", 0)
+}
+
+/// Values inside a value, itself included.
+fn parts(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(parts).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(parts).sum::<usize>(),
+        _ => 1,
+    }
 }
 
 fn kind(value: &Value) -> &'static str {
