@@ -143,12 +143,15 @@ fn tree(semantic: &Semantic<'_>, shift: u32, tools: &ToolSet) -> Vec<Problem> {
     for node in semantic.nodes().iter() {
         if let AstKind::CallExpression(call) = node.kind()
             && problems.len() < LIMIT
+            && call.span.start >= shift
             && let Ty::Tools(path) = flow.ty(&call.callee)
         {
             problems.extend(call_problems(&flow, call, &path, shift));
         }
     }
-    for read in reads::bad_reads(&flow, &excused).iter().take(LIMIT) {
+    let reads = reads::bad_reads(&flow, &excused);
+    // What stands in a prelude is the host's own affair.
+    for read in reads.iter().filter(|r| r.span.start >= shift).take(LIMIT) {
         problems.push(read_problem(read, shift));
     }
     problems

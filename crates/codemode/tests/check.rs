@@ -140,6 +140,25 @@ fn every_problem_is_told_with_its_place_and_what_comes_near() {
 }
 
 #[test]
+fn a_prelude_declares_names_and_isnt_checked_itself() {
+    let prelude = "const gh = tools.github; const get = async id => (await tools.users.get({ id })).login; tools.misc.quiet({}).then(r => r.x)";
+    let check = |source: &str| {
+        let compiled = codemode::compile_with_prelude(prelude, source).unwrap();
+        compiled.check(&tools())
+    };
+    assert_eq!(
+        check("const r = await gh.listIssues({ repo: 'a' }); print(r.items, await get(1))"),
+        []
+    );
+    let problems = check("\nawait gh.listIssue({})");
+    assert_eq!(problems.len(), 1);
+    assert_eq!(
+        problems[0].location,
+        Some(codemode::Location { line: 2, column: 7 })
+    );
+}
+
+#[test]
 fn schemas_that_refer_to_themselves_and_sources_full_of_mistakes_end_soon() {
     let endless = json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }, { "$ref": "#" }, { "type": "object", "properties": { "a": { "$ref": "#" } } }] });
     let list = vec![tool("endless", endless.clone(), Some(endless))];
