@@ -107,7 +107,8 @@ impl Run {
             .host
             .limits
             .max_concurrent_calls
-            .unwrap_or(usize::MAX);
+            .unwrap_or(usize::MAX)
+            .max(1);
         let excludes_tools = self.vm.host.limits.exclude_tool_time;
         let mut flight = Flight {
             arriving: FuturesUnordered::new(),
