@@ -9,6 +9,7 @@ mod console;
 mod crypto;
 mod date;
 mod error;
+mod extension;
 mod function;
 mod global;
 mod headers;
@@ -54,4 +55,5 @@ pub(crate) fn install(b: &mut Builder) {
     bytes::install(b);
     crypto::install(b);
     tools::install(b);
+    extension::install(b);
 }

@@ -12,7 +12,7 @@ use oxc_allocator::Allocator;
 use oxc_ast::ast::{self, ArrowFunctionBody, Expression, Statement};
 use oxc_diagnostics::OxcDiagnostic;
 use oxc_parser::{ParseOptions, Parser};
-use oxc_semantic::SemanticBuilder;
+use oxc_semantic::{Semantic, SemanticBuilder};
 use oxc_span::{GetSpan, SourceType};
 use oxc_syntax::scope::ScopeId;
 
@@ -196,6 +196,43 @@ fn attempt(
             message: "a function of the program is too large".to_owned(),
             offset,
         }]
+    })
+}
+
+/// Parses a program that compiled before, for a look at its tree. `look` gets the tree with its scopes, and the offset
+/// of the source in the text that was parsed.
+pub(crate) fn with_tree<R>(
+    prelude: &str,
+    source: &str,
+    look: impl FnOnce(&Semantic<'_>, u32) -> R,
+) -> Option<R> {
+    let body = without_fence(source);
+    let (text, shift) = if prelude.is_empty() {
+        (format!("{OPEN}{body}{CLOSE}"), 0)
+    } else {
+        let shift = prelude.len() as u32 + 2;
+        (format!("{OPEN}{prelude}\n;{body}{CLOSE}"), shift)
+    };
+    let shift = shift + OPEN.len() as u32;
+    let need = (256 << 10) + levels(&text) * STACK_PER_LEVEL;
+    stacker::maybe_grow(need, need + (1 << 20), || {
+        for kind in [SourceType::script(), SourceType::ts().with_script(true)] {
+            let allocator = Allocator::default();
+            let options = ParseOptions {
+                preserve_parens: false,
+                ..ParseOptions::default()
+            };
+            let parsed = Parser::new(&allocator, &text, kind)
+                .with_options(options)
+                .parse();
+            if parsed.diagnostics.is_empty() {
+                let built = SemanticBuilder::new()
+                    .with_build_nodes(true)
+                    .build(&parsed.program);
+                return Some(look(&built.semantic, shift));
+            }
+        }
+        None
     })
 }
 

@@ -40,30 +40,44 @@
 mod atoms;
 mod builtins;
 mod check;
+pub mod cli;
 mod compile;
+mod data;
 mod diagnostic;
+pub mod events;
 mod front;
 mod heap;
+mod hooks;
 mod host;
+mod limits;
 mod number;
 mod object;
 mod op;
+pub mod openapi;
+mod outcome;
 mod output;
 mod realm;
+mod record;
 mod regex;
 mod run;
+mod runtime;
 mod schema;
 mod search;
 mod shape;
 mod signature;
+mod state;
 mod text;
 mod tools;
 mod value;
 mod vm;
 
+pub use data::{BadExtension, Data, Extension, HostError, HostFunction};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Location};
-pub use host::{Call, CancelFlag, Environment, Limits, Output, Reply, ToolError, Truncation};
-pub use run::{
-    Compiled, Interrupted, Outcome, Runtime, ToolCall, ToolHost, compile, compile_with_prelude,
-};
+pub use hooks::{Ended, Hooks};
+pub use host::{Call, CancelFlag, Environment, Output, Reply, ToolError};
+pub use limits::{BadLimit, Limits, Truncation};
+pub use outcome::{Outcome, ToolCall};
+pub use record::{LoggedCall, ReplayError, RunLog, Step};
+pub use run::{Interrupted, ToolHost};
+pub use runtime::{Compiled, Runtime, compile, compile_with_prelude};
 pub use tools::{BadPath, Descriptor, Namespace, Tool, ToolSet, expression};

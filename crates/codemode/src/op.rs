@@ -756,15 +756,6 @@ pub(crate) struct TemplateSite {
     pub(crate) raw: Vec<Key>,
 }
 
-/// A call of a tool whose path is written out.
-#[derive(Clone, Debug)]
-pub(crate) struct ToolUse {
-    pub(crate) path: Vec<String>,
-    pub(crate) span: u32,
-    /// Names of the fields of the first argument, when it is an object literal that shows them all.
-    pub(crate) fields: Option<Vec<String>>,
-}
-
 /// A compiled program, shared by all its runs.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
@@ -780,7 +771,6 @@ pub(crate) struct Program {
     pub(crate) sites: u32,
     /// Names that nothing in the program declares, with their places.
     pub(crate) free_names: Vec<(String, u32)>,
-    pub(crate) tool_uses: Vec<ToolUse>,
     /// The submitted source.
     pub(crate) source: String,
     /// Whether `print` is there.

@@ -1,8 +1,8 @@
 //! Fitting a run's answer into its output limit.
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
-use crate::host::{Limits, Truncation};
-use crate::run::Outcome;
+use crate::limits::{Limits, Truncation};
+use crate::outcome::Outcome;
 use serde_json::Value;
 
 /// Cuts result, logs and warnings down to the limit.

@@ -1,92 +1,26 @@
-//! Running a program against a host, and what a run answers.
+//! One run: jobs until nothing is left to do, calls out, replies in, and what it all came to.
 
 use crate::builtins::{describe_error, json, render};
+use crate::data::{Data, HostError};
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
-use crate::front;
-use crate::host::{Call, CancelFlag, Environment, HostState, Limits, Reply};
+use crate::host::{Call, CancelFlag, Output, Reply, ToolError};
 use crate::object::{Kind, PromiseState};
-use crate::op::Program;
+use crate::outcome::{Outcome, ToolCall};
 use crate::output;
-use crate::realm::{name, realm};
-use crate::tools::ToolSet;
+use crate::realm::name;
+use crate::record::{Step, Tape};
+use crate::state::{HostState, Outgoing};
 use crate::value::{Abrupt, ObjId, Stop, Value};
 use crate::vm::Vm;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::time::Instant;
 
 /// Answers a program's tool calls.
 pub trait ToolHost: Send + Sync {
     /// Starts a call. Dropping the future interrupts it.
     fn call(&self, call: Call) -> BoxFuture<'static, Reply>;
-}
-
-/// One admitted call, by its dotted path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolCall {
-    /// Dotted path of the tool.
-    pub name: String,
-}
-
-/// What a run gave. Serialises to the object with `ok`, `value` or `error`, and the optional parts when there are any.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// The result, or why there is none.
-    pub result: Result<serde_json::Value, Diagnostic>,
-    /// Problems that didn't fail the run.
-    pub warnings: Vec<Diagnostic>,
-    /// Lines the program logged.
-    pub logs: Vec<String>,
-    /// Whether anything was cut to fit the output limit.
-    pub truncated: bool,
-    /// Admitted calls, in order.
-    pub tool_calls: Vec<ToolCall>,
-}
-
-impl Outcome {
-    pub(crate) fn failed(error: Diagnostic) -> Outcome {
-        Outcome {
-            result: Err(error),
-            warnings: Vec::new(),
-            logs: Vec::new(),
-            truncated: false,
-            tool_calls: Vec::new(),
-        }
-    }
-
-    /// The JSON form.
-    pub fn to_json(&self) -> serde_json::Value {
-        let mut map = serde_json::Map::new();
-        map.insert("ok".to_owned(), self.result.is_ok().into());
-        match &self.result {
-            Ok(value) => map.insert("value".to_owned(), value.clone()),
-            Err(error) => map.insert(
-                "error".to_owned(),
-                serde_json::to_value(error).unwrap_or_default(),
-            ),
-        };
-        if !self.warnings.is_empty() {
-            map.insert(
-                "warnings".to_owned(),
-                serde_json::to_value(&self.warnings).unwrap_or_default(),
-            );
-        }
-        if !self.logs.is_empty() {
-            map.insert(
-                "logs".to_owned(),
-                serde_json::to_value(&self.logs).unwrap_or_default(),
-            );
-        }
-        if self.truncated {
-            map.insert("truncated".to_owned(), true.into());
-        }
-        map.insert(
-            "toolCalls".to_owned(),
-            serde_json::to_value(&self.tool_calls).unwrap_or_default(),
-        );
-        serde_json::Value::Object(map)
-    }
 }
 
 /// The run was cancelled; there is no outcome.
@@ -101,130 +35,55 @@ impl std::fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// A program checked and compiled, ready to run any number of times.
-#[derive(Clone, Debug)]
-pub struct Compiled {
-    program: Arc<Program>,
-}
-
-impl Compiled {
-    /// Every unknown name and tool, and every field that a written-out input has too much or lacks, in the order of
-    /// the source. Nothing is executed.
-    pub fn check(&self, tools: &ToolSet) -> Vec<Diagnostic> {
-        crate::check::check(&self.program, tools)
-    }
-}
-
-/// Parses and compiles a program.
-///
-/// # Errors
-/// All syntax errors found, in the order of the source.
-pub fn compile(source: &str) -> Result<Compiled, Vec<Diagnostic>> {
-    let program = front::build(source, &realm().names)?;
-    Ok(Compiled {
-        program: Arc::new(program),
-    })
-}
-
-/// Compiles a program that runs after a prelude in the same scope. `print` is `console.log` in both. Places refer to
-/// the program alone.
-///
-/// # Errors
-/// All syntax errors found.
-pub fn compile_with_prelude(prelude: &str, source: &str) -> Result<Compiled, Vec<Diagnostic>> {
-    let program = front::build_with_prelude(prelude, source, &realm().names)?;
-    Ok(Compiled {
-        program: Arc::new(program),
-    })
-}
-
-/// Tools and limits for any number of runs. Every run starts from the same clean state.
-#[derive(Clone, Debug)]
-pub struct Runtime {
-    tools: Arc<ToolSet>,
-    limits: Limits,
-    environment: Option<Environment>,
-}
-
-impl Runtime {
-    /// A runtime over a set of tools.
-    pub fn new(tools: ToolSet, limits: Limits) -> Runtime {
-        Runtime {
-            tools: Arc::new(tools),
-            limits,
-            environment: None,
-        }
-    }
-
-    /// Fixes the clock and the random source of the runs.
-    #[must_use]
-    pub fn with_environment(mut self, environment: Environment) -> Runtime {
-        self.environment = Some(environment);
-        self
-    }
-
-    /// The tools.
-    pub fn tools(&self) -> &ToolSet {
-        &self.tools
-    }
-
-    /// Compiles and runs a program. CPU work happens on the polling thread; a timeout needs a tokio runtime with time.
-    ///
-    /// # Errors
-    /// When the run was cancelled.
-    pub async fn execute(
-        &self,
-        source: &str,
-        host: &dyn ToolHost,
-        cancel: &CancelFlag,
-    ) -> Result<Outcome, Interrupted> {
-        match compile(source) {
-            Ok(compiled) => self.run(&compiled, host, cancel).await,
-            Err(problems) => {
-                let first = problems.into_iter().next();
-                let first = first.unwrap_or_else(|| {
-                    Diagnostic::new(DiagnosticKind::ParseError, "not a program")
-                });
-                Ok(Outcome::failed(first))
-            }
-        }
-    }
-
-    /// Runs a compiled program.
-    ///
-    /// # Errors
-    /// When the run was cancelled.
-    pub async fn run(
-        &self,
-        compiled: &Compiled,
-        host: &dyn ToolHost,
-        cancel: &CancelFlag,
-    ) -> Result<Outcome, Interrupted> {
-        let environment = self.environment.clone().unwrap_or_default();
-        let state = HostState::new(
-            self.limits.clone(),
-            Arc::clone(&self.tools),
-            cancel.clone(),
-            environment,
-        );
-        let mut run = Run {
-            vm: Vm::new(Arc::clone(&compiled.program), state),
-            value: None,
-        };
-        let ended = run.drive(host, cancel).await;
-        run.finish(ended)
-    }
-}
-
-struct Run {
+/// One run of a program.
+pub(crate) struct Run {
     vm: Vm,
     /// The result, once it was copied out.
     value: Option<serde_json::Value>,
 }
 
+/// What the host works on, and the calls that wait for their turn.
+struct Flight {
+    arriving: FuturesUnordered<BoxFuture<'static, Arrival>>,
+    queue: VecDeque<Call>,
+    running: usize,
+    /// Most calls at a time.
+    most: usize,
+}
+
+impl Flight {
+    /// Hands to the host what the program started, as far as there is room.
+    fn launch(&mut self, state: &mut HostState, host: &dyn ToolHost) {
+        for outgoing in std::mem::take(&mut state.outbox) {
+            match outgoing {
+                Outgoing::Call(call) => self.queue.push_back(call),
+                Outgoing::Future(id, future) => {
+                    let arrival = async move { Arrival::Settled(id, future.await) };
+                    self.arriving.push(Box::pin(arrival));
+                }
+            }
+        }
+        while self.running < self.most
+            && let Some(call) = self.queue.pop_front()
+        {
+            self.running += 1;
+            state.start(&call);
+            let (id, reply) = (call.id, host.call(call));
+            let arrival = async move { Arrival::Reply(id, reply.await) };
+            self.arriving.push(Box::pin(arrival));
+        }
+    }
+}
+
+/// What came in from outside.
+enum Arrival {
+    Reply(u64, Reply),
+    Settled(u64, Result<Data, HostError>),
+}
+
 /// How a run ended.
 #[derive(Clone, Copy)]
-enum Ended {
+pub(crate) enum Ended {
     Value,
     Error(Value),
     Stopped(Stop),
@@ -233,71 +92,164 @@ enum Ended {
 }
 
 impl Run {
-    async fn drive(&mut self, host: &dyn ToolHost, cancel: &CancelFlag) -> Ended {
-        let main = match self.vm.start() {
-            Ok(Value::Obj(main)) => main,
-            Ok(_) => return Ended::Stuck,
-            Err(Abrupt::Throw(error)) => return Ended::Error(error),
-            Err(Abrupt::Stop(stop)) => return Ended::Stopped(stop),
+    pub(crate) fn new(vm: Vm) -> Run {
+        Run { vm, value: None }
+    }
+
+    /// Runs the program against its host.
+    pub(crate) async fn drive(&mut self, host: &dyn ToolHost, cancel: &CancelFlag) -> Ended {
+        let main = match self.begin() {
+            Ok(main) => main,
+            Err(ended) => return ended,
         };
-        self.vm.host.held.push(main);
-        let mut calls = FuturesUnordered::new();
+        let most = self
+            .vm
+            .host
+            .limits
+            .max_concurrent_calls
+            .unwrap_or(usize::MAX)
+            .max(1);
+        let excludes_tools = self.vm.host.limits.exclude_tool_time;
+        let mut flight = Flight {
+            arriving: FuturesUnordered::new(),
+            queue: VecDeque::new(),
+            running: 0,
+            most,
+        };
         loop {
-            if let Err(error) = self.vm.run_jobs(main) {
-                return self.stopped(error);
-            }
-            for call in std::mem::take(&mut self.vm.host.outbox) {
-                let id = call.id;
-                let future = host.call(call);
-                calls.push(async move { (id, future.await) });
-            }
-            match self.progress(main) {
-                Ok(Some(ended)) => return ended,
-                Ok(None) if !self.vm.jobs.is_empty() => {
-                    // The program is through, but its result holds promises that aren't.
-                    if let Err(error) = self.vm.run_next_job() {
-                        return self.stopped(error);
+            let ended = self.advance(main);
+            flight.launch(&mut self.vm.host, host);
+            if let Some(ended) = ended {
+                // Calls start when they are made, also those that nobody awaits.
+                while let Some(Some(arrival)) = flight.arriving.next().now_or_never() {
+                    if let Arrival::Reply(id, reply) = arrival {
+                        flight.running -= 1;
+                        self.vm.host.answered_late(id, &reply);
+                        flight.launch(&mut self.vm.host, host);
                     }
                 }
-                Ok(None) => {}
-                Err(error) => return self.stopped(error),
+                return ended;
             }
-            if !self.vm.host.outbox.is_empty() || !self.vm.jobs.is_empty() {
-                continue;
-            }
+            let waits_for_tools = !flight.arriving.is_empty();
             let deadline = self.vm.host.deadline();
-            if calls.is_empty() && deadline.is_none() {
+            if !waits_for_tools && deadline.is_none() {
                 return Ended::Stuck;
             }
             let late = async {
                 match deadline {
-                    Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+                    Some(deadline) if !(excludes_tools && waits_for_tools) => {
+                        tokio::time::sleep_until(deadline.into()).await;
+                    }
+                    _ => std::future::pending().await,
+                }
+            };
+            let next = async {
+                match flight.arriving.next().await {
+                    Some(arrival) => arrival,
                     None => std::future::pending().await,
                 }
             };
-            let reply = async {
-                match calls.next().await {
-                    Some(reply) => reply,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
+            let since = Instant::now();
+            let arrival = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Ended::Stopped(Stop::Cancelled),
-                (id, reply) = reply => {
-                    if let Err(error) = self.vm.tool_replied(id, reply) {
-                        return self.stopped(error);
-                    }
+                arrival = next => arrival,
+                () = late => {
+                    self.vm.host.tape.get_mut().step(|| Step::Timeout);
+                    return Ended::Stopped(Stop::Timeout);
                 }
-                () = late => return Ended::Stopped(Stop::Timeout),
+            };
+            if excludes_tools {
+                self.vm.host.extend_deadline(since.elapsed());
+            }
+            if let Arrival::Reply(..) = arrival {
+                flight.running -= 1;
+            }
+            if let Err(error) = self.arrived(arrival) {
+                return self.stopped(error);
             }
         }
     }
 
-    fn stopped(&self, error: Abrupt) -> Ended {
+    /// Repeats a run from its log.
+    pub(crate) fn play(&mut self) -> Ended {
+        let main = match self.begin() {
+            Ok(main) => main,
+            Err(ended) => return ended,
+        };
+        loop {
+            if let Some(ended) = self.advance(main) {
+                return ended;
+            }
+            // Nobody answers but the log.
+            self.vm.host.outbox.clear();
+            let step = match self.vm.host.tape.get_mut() {
+                Tape::Replay(player) => player.next_step(),
+                Tape::Off | Tape::Record(_) => None,
+            };
+            let arrival = match step {
+                Some(Step::Answer(id, text)) => Arrival::Reply(id, Ok(Output::Text(text))),
+                Some(Step::Failure(id, message)) => Arrival::Reply(id, Err(ToolError { message })),
+                Some(Step::Settled(id, value)) => {
+                    Arrival::Settled(id, crate::record::read_result(&value))
+                }
+                Some(Step::Timeout) => return Ended::Stopped(Stop::Timeout),
+                None => return Ended::Stuck,
+            };
+            if let Err(error) = self.arrived(arrival) {
+                return self.stopped(error);
+            }
+        }
+    }
+
+    fn arrived(&mut self, arrival: Arrival) -> Result<(), Abrupt> {
+        match arrival {
+            Arrival::Reply(id, reply) => self.vm.tool_replied(id, reply),
+            Arrival::Settled(id, result) => self.vm.promise_settled(id, result),
+        }
+    }
+
+    /// Runs the program's first turn; its promise is kept.
+    fn begin(&mut self) -> Result<ObjId, Ended> {
+        match self.vm.start() {
+            Ok(Value::Obj(main)) => {
+                self.vm.host.held.push(main);
+                Ok(main)
+            }
+            Ok(_) => Err(Ended::Stuck),
+            Err(error) => Err(self.stopped(error)),
+        }
+    }
+
+    /// Runs until the program is through or waits for something from outside.
+    fn advance(&mut self, main: ObjId) -> Option<Ended> {
+        loop {
+            if let Err(error) = self.vm.run_jobs(main) {
+                return Some(self.stopped(error));
+            }
+            match self.progress(main) {
+                Ok(Some(ended)) => return Some(ended),
+                Ok(None) if self.vm.jobs.is_empty() => return None,
+                // The program is through, but its result holds promises that aren't.
+                Ok(None) => {
+                    if let Err(error) = self.vm.run_next_job() {
+                        return Some(self.stopped(error));
+                    }
+                }
+                Err(error) => return Some(self.stopped(error)),
+            }
+        }
+    }
+
+    fn stopped(&mut self, error: Abrupt) -> Ended {
         match error {
             Abrupt::Throw(value) => Ended::Error(value),
-            Abrupt::Stop(stop) => Ended::Stopped(stop),
+            Abrupt::Stop(stop) => {
+                if let (Stop::Timeout, Tape::Record(log)) = (stop, self.vm.host.tape.get_mut()) {
+                    log.cut_off = true;
+                }
+                Ended::Stopped(stop)
+            }
         }
     }
 
@@ -323,7 +275,8 @@ impl Run {
         }
     }
 
-    fn finish(mut self, ended: Ended) -> Result<Outcome, Interrupted> {
+    /// The outcome, and the tape as it is now.
+    pub(crate) fn finish(mut self, ended: Ended) -> Result<(Outcome, Tape), Interrupted> {
         let mut warnings = Vec::new();
         let result = match ended {
             Ended::Value => {
@@ -354,20 +307,21 @@ impl Run {
                 "The program waits for a promise that nothing can settle.",
             )),
         };
-        let host = self.vm.host;
-        let tool_calls = host
-            .calls
+        let host = &mut self.vm.host;
+        let tool_calls = std::mem::take(&mut host.calls)
             .into_iter()
             .map(|name| ToolCall { name })
             .collect();
         let outcome = Outcome {
             result,
             warnings,
-            logs: host.logs,
+            logs: std::mem::take(&mut host.logs),
             truncated: false,
             tool_calls,
+            problems: Vec::new(),
         };
-        Ok(output::fit(outcome, &host.limits))
+        let tape = host.tape.take();
+        Ok((output::fit(outcome, &host.limits), tape))
     }
 }
 

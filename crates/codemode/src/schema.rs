@@ -1,12 +1,36 @@
 //! Checking data against JSON Schema: the keywords that tool schemas use.
 
 use serde_json::Value;
+use std::cell::Cell;
 
 const DEPTH_LIMIT: usize = 64;
+/// Schemas held against each part of a value, on average, and for the value itself: one that refers to itself from a
+/// union would never end.
+const EFFORT: usize = 200;
+const EFFORT_AT_ALL: usize = 100_000;
+
+/// The document that references point into, and how much may still be looked at.
+struct Root<'s> {
+    schema: &'s Value,
+    left: Cell<usize>,
+}
 
 /// Checks a value; the error names the place and the rule.
 pub(crate) fn validate(schema: &Value, value: &Value) -> Result<(), String> {
-    check(schema, schema, value, "input", 0)
+    let root = Root {
+        schema,
+        left: Cell::new(EFFORT_AT_ALL + EFFORT * parts(value)),
+    };
+    check(&root, schema, value, "input", 0)
+}
+
+/// Values inside a value, itself included.
+fn parts(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(parts).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(parts).sum::<usize>(),
+        _ => 1,
+    }
 }
 
 fn kind(value: &Value) -> &'static str {
@@ -28,7 +52,7 @@ fn is_type(name: &str, value: &Value) -> bool {
 }
 
 fn check(
-    root: &Value,
+    root: &Root<'_>,
     schema: &Value,
     value: &Value,
     at: &str,
@@ -37,6 +61,10 @@ fn check(
     if depth > DEPTH_LIMIT {
         return Ok(());
     }
+    let Some(left) = root.left.get().checked_sub(1) else {
+        return Err(format!("{at} can't be checked: its schema has no end"));
+    };
+    root.left.set(left);
     let Value::Object(rules) = schema else {
         return if *schema == Value::Bool(false) {
             Err(format!("{at} is not allowed"))
@@ -47,7 +75,7 @@ fn check(
     if let Some(target) = rules.get("$ref").and_then(Value::as_str)
         && let Some(found) = target
             .strip_prefix('#')
-            .and_then(|pointer| root.pointer(pointer))
+            .and_then(|pointer| root.schema.pointer(pointer))
     {
         check(root, found, value, at, depth + 1)?;
     }
@@ -83,10 +111,19 @@ fn check(
     }
 }
 
-type Rules = serde_json::Map<String, Value>;
+pub(crate) type Rules = serde_json::Map<String, Value>;
+
+/// The rules for a number or a text that aren't about its type; the error names the rule.
+pub(crate) fn scalar(rules: &Rules, value: &Value) -> Result<(), String> {
+    match value {
+        Value::Number(n) => number(rules, n.as_f64().unwrap_or(f64::NAN), ""),
+        Value::String(s) => text(rules, s, ""),
+        _ => Ok(()),
+    }
+}
 
 fn combine(
-    root: &Value,
+    root: &Root<'_>,
     rules: &Rules,
     value: &Value,
     at: &str,
@@ -178,7 +215,7 @@ fn text(rules: &Rules, s: &str, at: &str) -> Result<(), String> {
 }
 
 fn array(
-    root: &Value,
+    root: &Root<'_>,
     rules: &Rules,
     items: &[Value],
     at: &str,
@@ -212,7 +249,13 @@ fn array(
     Ok(())
 }
 
-fn object(root: &Value, rules: &Rules, map: &Rules, at: &str, depth: usize) -> Result<(), String> {
+fn object(
+    root: &Root<'_>,
+    rules: &Rules,
+    map: &Rules,
+    at: &str,
+    depth: usize,
+) -> Result<(), String> {
     if let Some(Value::Array(required)) = rules.get("required") {
         for name in required.iter().filter_map(Value::as_str) {
             if !map.contains_key(name) {
@@ -233,4 +276,19 @@ fn object(root: &Value, rules: &Rules, map: &Rules, at: &str, depth: usize) -> R
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_schema_that_refers_to_itself_from_a_union_ends() {
+        let schema = json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }, { "$ref": "#" }] });
+        assert_eq!(validate(&schema, &json!(1)), Ok(()));
+        let schema = json!({ "allOf": [{ "$ref": "#" }, { "$ref": "#" }], "type": "number" });
+        let problem = validate(&schema, &json!(1)).unwrap_err();
+        assert!(problem.contains("has no end"), "{problem}");
+    }
 }

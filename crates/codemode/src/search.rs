@@ -13,6 +13,20 @@ pub(crate) struct Query {
     pub(crate) namespace: Option<String>,
     pub(crate) limit: usize,
     pub(crate) offset: usize,
+    /// One-line signatures.
+    pub(crate) compact: bool,
+}
+
+impl Query {
+    /// The search's input, for those who look at calls.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "query": self.query,
+            "namespace": self.namespace,
+            "limit": self.limit,
+            "offset": self.offset,
+        })
+    }
 }
 
 /// A tool that was found.
@@ -27,6 +41,18 @@ pub(crate) struct Found {
     pub(crate) items: Vec<Item>,
     pub(crate) remaining: usize,
     pub(crate) next: Option<usize>,
+}
+
+impl Found {
+    /// The search's answer, for those who look at calls.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let item = |i: &Item| serde_json::json!({ "path": i.path, "description": i.description, "signature": i.signature });
+        serde_json::json!({
+            "items": self.items.iter().map(item).collect::<Vec<_>>(),
+            "remaining": self.remaining,
+            "next": self.next.map(|offset| serde_json::json!({ "offset": offset })),
+        })
+    }
 }
 
 /// What a tool is searched by, in lower case.
@@ -202,10 +228,14 @@ pub(crate) fn run(
         .map(|&(_, at)| Item {
             path: expression(&tools[at].path),
             description: tools[at].description.clone(),
-            signature: indexed[at]
-                .signature
-                .get_or_init(|| signature::render(&tools[at], false))
-                .clone(),
+            signature: if query.compact {
+                signature::render(&tools[at], true)
+            } else {
+                indexed[at]
+                    .signature
+                    .get_or_init(|| signature::render(&tools[at], false))
+                    .clone()
+            },
         })
         .collect();
     let remaining = total - end.max(query.offset.min(total));

@@ -172,6 +172,10 @@ impl ToolSet {
         }
     }
 
+    pub(crate) fn validates_output(&self, index: usize) -> bool {
+        self.tools[index].validate && self.tools[index].output.is_some()
+    }
+
     pub(crate) fn validate_output(
         &self,
         index: usize,
@@ -209,6 +213,7 @@ impl ToolSet {
             namespace: namespace.clone(),
             limit: 1,
             offset: 0,
+            compact: false,
         };
         if let Some(best) = self.search(&query).items.into_iter().next() {
             return Some(best.path);
@@ -238,23 +243,29 @@ impl ToolSet {
 pub(crate) fn closest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     names
         .map(|name| (distance(name, wanted), name))
-        .filter(|(d, name)| *d * 3 <= name.len().max(3))
+        .filter(|(d, name)| *d * 3 <= name.len().max(wanted.len()).max(3))
         .min_by_key(|(d, _)| *d)
         .map(|(_, name)| name)
 }
 
-/// Edit distance (Levenshtein) of two short texts.
+/// Edit distance of two short texts in which swapping neighbours is one step (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().take(200).collect();
     let b: Vec<char> = b.chars().take(200).collect();
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().take(200).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
+    for (i, x) in a.iter().enumerate() {
+        let mut next = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
-            let cost = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
+            let mut cost = (row[j] + usize::from(x != y))
+                .min(row[j + 1] + 1)
+                .min(next[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                cost = cost.min(before[j - 1] + 1);
+            }
+            next.push(cost);
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[b.len()]
 }

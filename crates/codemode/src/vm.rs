@@ -10,6 +10,7 @@ mod errors;
 mod frames;
 mod iterate;
 mod operators;
+mod parent;
 mod promise;
 mod run;
 
@@ -19,10 +20,10 @@ pub(crate) use errors::ErrorType;
 
 use crate::atoms::Atoms;
 use crate::heap::{Heap, Marker};
-use crate::host::HostState;
 use crate::object::{Kind, Reaction};
 use crate::op::Program;
 use crate::realm::{Realm, intrinsic, name, realm};
+use crate::state::HostState;
 use crate::text::Text;
 use crate::value::{Abrupt, Key, ObjId, Res, Stop, StrId, Value};
 use std::collections::VecDeque;
@@ -108,7 +109,9 @@ pub(crate) struct Vm {
     recent_keys: Vec<(u64, Key)>,
     /// The job that runs now.
     current_job: Option<Job>,
+    /// Steps left until the next look at the clock, and how many were granted.
     fuel: i64,
+    slice: i64,
     pub(crate) used_fuel: u64,
     native_depth: usize,
     /// Source offset of the last `throw` and the value thrown.
@@ -125,8 +128,10 @@ pub(crate) struct Vm {
 
 impl Vm {
     pub(crate) fn new(program: Arc<Program>, host: HostState) -> Vm {
+        let granted = slice(host.limits.fuel, 0);
         let realm = realm();
-        let heap = Heap::new(realm.objs.clone(), realm.shapes.clone());
+        let mut heap = Heap::new(realm.objs.clone(), realm.shapes.clone());
+        heap.collect_at = heap.collect_at.min(host.limits.heap_bytes);
         let atoms = Atoms::new(&realm.names, Arc::clone(&program));
         let mut vm = Vm {
             heap,
@@ -156,7 +161,8 @@ impl Vm {
             generator_next: realm.internal.get("generator next").copied(),
             recent_keys: Vec::new(),
             current_job: None,
-            fuel: SLICE,
+            fuel: granted,
+            slice: granted,
             used_fuel: 0,
             native_depth: 0,
             thrown_at: None,
@@ -199,8 +205,9 @@ impl Vm {
     /// Looks at the clock, the cancel flag and the fuel limit.
     #[cold]
     fn tick(&mut self) -> Res<()> {
-        self.used_fuel += (SLICE - self.fuel) as u64;
-        self.fuel = SLICE;
+        self.used_fuel += (self.slice - self.fuel) as u64;
+        self.slice = slice(self.host.limits.fuel, self.used_fuel);
+        self.fuel = self.slice;
         if self.host.is_cancelled() {
             return Err(Abrupt::Stop(Stop::Cancelled));
         }
@@ -464,22 +471,35 @@ impl Vm {
     }
 }
 
+/// Steps until the next look at the clock: never more than the fuel that is left, so that its limit is exact.
+fn slice(limit: Option<u64>, used: u64) -> i64 {
+    limit.map_or(SLICE, |limit| {
+        limit.saturating_sub(used).min(SLICE as u64) as i64
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::{CancelFlag, Environment, Limits};
+    use crate::host::{CancelFlag, Environment};
+    use crate::limits::Limits;
+    use crate::record::Tape;
+    use crate::state::Surroundings;
     use crate::tools::ToolSet;
 
     #[test]
     fn an_idle_run_holds_at_most_64_kilobytes() {
         let program = crate::front::build("1", &realm().names).unwrap();
         let tools = Arc::new(ToolSet::default());
-        let host = HostState::new(
-            Limits::default(),
+        let host = HostState::new(Surroundings {
+            limits: Limits::default(),
             tools,
-            CancelFlag::default(),
-            Environment::default(),
-        );
+            cancel: CancelFlag::default(),
+            environment: Environment::default(),
+            hooks: None,
+            events: None,
+            tape: Tape::Off,
+        });
         let vm = Vm::new(Arc::new(program), host);
         let shapes = vm.heap.shapes.len() * size_of::<crate::shape::Shape>();
         let stack = vm.stack.len() * size_of::<Value>();

@@ -2,7 +2,7 @@
 //!
 //! A case starts with `=== name`; `tools:`, `limits:` and `prelude:` lines may follow; then the program; then `---` and
 //! the expectations: `value JSON`, `error KIND text`, `warning KIND text`, `logs JSON`, `calls JSON`, `at LINE:COLUMN`,
-//! `truncated`. Texts must occur in the message.
+//! `truncated`, `alarms` (the check before the run finds something). Texts must occur in the message.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -89,6 +89,7 @@ fn mismatch(result: &Value, expectation: &str) -> Option<String> {
             format!("{}:{}", place["line"], place["column"]) == rest
         }
         "suggests" => result["error"]["suggestions"].to_string().contains(rest),
+        "alarms" => true,
         "truncated" => result["truncated"] == true,
         "quiet" => result.get("warnings").is_none() && result.get("logs").is_none(),
         _ => panic!("unknown expectation: {expectation}"),
@@ -99,6 +100,42 @@ fn mismatch(result: &Value, expectation: &str) -> Option<String> {
 fn chapter(text: &str) {
     let cases = parse(text);
     assert!(!cases.is_empty());
+    let answers = answers(cases.iter().map(|c| c.request.clone()).collect());
+    let mut failures = Vec::new();
+    for (case, result) in cases.iter().zip(&answers) {
+        for expectation in &case.expect {
+            if let Some(problem) = mismatch(result, expectation) {
+                failures.push(format!("{}: {problem}", case.name));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    no_false_alarms(&cases, &answers);
+}
+
+/// The check before the run finds nothing in programs that end well, but in those that fail on purpose and catch it:
+/// they say `alarms`.
+fn no_false_alarms(cases: &[Case], answers: &[Value]) {
+    let mut requests = Vec::new();
+    let mut right = Vec::new();
+    for (case, _) in cases.iter().zip(answers).filter(|(_, a)| a["ok"] == true) {
+        let mut request = case.request.clone();
+        request["check"] = json!(true);
+        requests.push(request);
+        right.push((&case.name, !case.expect.iter().any(|e| e == "alarms")));
+    }
+    let checked = self::answers(requests);
+    let wrong: Vec<String> = right
+        .iter()
+        .zip(&checked)
+        .filter(|((_, right), answer)| answer.get("problems").is_none() != *right)
+        .map(|((name, _), answer)| format!("{name}: {}", answer["problems"]))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn answers(requests: Vec<Value>) -> Vec<Value> {
+    let count = requests.len();
     let mut child = Command::new(env!("CARGO_BIN_EXE_codemode"))
         .arg("lines")
         .stdin(Stdio::piped())
@@ -106,7 +143,6 @@ fn chapter(text: &str) {
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    let requests: Vec<String> = cases.iter().map(|c| c.request.to_string()).collect();
     let writer = std::thread::spawn(move || {
         for request in requests {
             if writeln!(input, "{request}").is_err() {
@@ -114,23 +150,14 @@ fn chapter(text: &str) {
             }
         }
     });
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut failures = Vec::new();
-    for case in &cases {
-        let line = lines
-            .next()
-            .unwrap_or_else(|| panic!("no answer: {}", case.name))
-            .unwrap();
-        let result: Value = serde_json::from_str(&line).unwrap();
-        for expectation in &case.expect {
-            if let Some(problem) = mismatch(&result, expectation) {
-                failures.push(format!("{}: {problem}", case.name));
-            }
-        }
-    }
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let answers: Vec<Value> = lines
+        .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+        .collect();
     writer.join().unwrap();
     child.wait().unwrap();
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert_eq!(answers.len(), count);
+    answers
 }
 
 macro_rules! chapters {

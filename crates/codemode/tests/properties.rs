@@ -341,8 +341,8 @@ fn the_check_before_a_run_tells_every_problem_and_runs_nothing() {
     assert_eq!(
         messages,
         [
-            "Tool 'github.listIssues' has no field 'repoo'. Did you mean 'repo'? (line 1, col 17)",
-            "Tool 'github.listIssues' needs the field 'repo'. (line 1, col 17)",
+            "Tool 'github.listIssues' needs the field 'repo'. (line 1, col 41)",
+            "Tool 'github.listIssues' has no field 'repoo'. Did you mean 'repo'? (line 1, col 43)",
             "Unknown tool 'github.listIssue'. Did you mean tools.github.listIssues? (line 2, col 7)",
             "ReferenceError: missing is not defined (line 3, col 13)",
             "ReferenceError: listIssues is not defined (line 4, col 1)",

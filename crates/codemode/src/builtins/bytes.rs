@@ -204,7 +204,7 @@ fn to_byte(vm: &mut Vm, value: Value) -> Res<u8> {
     Ok(crate::number::to_int32(vm.to_number(value)?) as u8)
 }
 
-fn make(vm: &mut Vm, bytes: Vec<u8>) -> Res<Value> {
+pub(super) fn make(vm: &mut Vm, bytes: Vec<u8>) -> Res<Value> {
     if bytes.len() > LIMIT {
         return Err(vm.range_error("Invalid typed array length"));
     }

@@ -183,7 +183,7 @@ fn normal(key: Value) -> Value {
     }
 }
 
-fn insert(vm: &mut Vm, id: ObjId, key: Value, value: Value) -> Res<()> {
+pub(super) fn insert(vm: &mut Vm, id: ObjId, key: Value, value: Value) -> Res<()> {
     let hashed = vm.table_key(key);
     let key = normal(vm.settle(key));
     if entries(vm, id).is_some_and(|t| t.set(hashed, key, value)) {

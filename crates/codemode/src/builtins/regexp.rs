@@ -136,7 +136,7 @@ fn construct(vm: &mut Vm, args: Args) -> Res<Value> {
     Ok(Value::Obj(id))
 }
 
-fn make(vm: &mut Vm, source: StrId, flags: StrId) -> Res<ObjId> {
+pub(super) fn make(vm: &mut Vm, source: StrId, flags: StrId) -> Res<ObjId> {
     let flag_text = vm.utf8(flags);
     let Some(parsed) = Flags::parse(&flag_text) else {
         return Err(vm.error(

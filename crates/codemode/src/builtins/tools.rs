@@ -3,7 +3,8 @@
 use super::json::boundary_text;
 use super::json_reader::{from_json, parse_utf8};
 use crate::diagnostic::DiagnosticKind;
-use crate::host::{Call, Reply};
+use crate::events::Progress;
+use crate::host::{Call, Output, Reply};
 use crate::object::{Kind, PromiseState, Reaction, ToolRef};
 use crate::realm::{Builder, intrinsic as i, name};
 use crate::search::Query;
@@ -235,18 +236,30 @@ impl Vm {
         if let Err(error) = self.count_call(&path) {
             return self.fail(promise, error);
         }
-        let span = self.here();
-        self.host.send(
-            Call {
-                id: 0,
-                tool: index,
-                path,
-                input: value,
-            },
-            promise,
-            span,
-        );
+        let mut call = Call {
+            id: 0,
+            tool: index,
+            path,
+            input: value,
+            progress: Progress::default(),
+        };
+        if let Err(denied) = self.host.admit(&mut call) {
+            let error = self.tool_failure(&denied.message);
+            return self.fail(promise, error);
+        }
+        let (span, parent) = (self.here(), self.parent_promise());
+        let serial = self.promise_number(promise);
+        self.host.send(call, promise, serial, parent, span);
         Ok(())
+    }
+
+    fn tool_failure(&mut self, message: &str) -> Abrupt {
+        self.diagnostic_error(
+            ErrorType::Error,
+            DiagnosticKind::ToolFailure,
+            message,
+            Vec::new(),
+        )
     }
 
     /// Admits one more call, or says that the limit is reached.
@@ -272,70 +285,91 @@ impl Vm {
 
     /// A tool answered: its promise settles.
     pub(crate) fn tool_replied(&mut self, id: u64, reply: Reply) -> Res<()> {
-        let Some((promise, index, span)) = self.host.take_pending(id) else {
+        let Some(call) = self.host.answered(id, &reply) else {
             return Ok(());
         };
-        let path = self.host.tools.path(index);
+        let path = self.host.tools.path(call.tool);
         let outcome = match reply {
-            Ok(output) if !self.host.tools.has_output(index) => {
-                drop(output);
-                Ok(Value::Undefined)
-            }
-            Ok(output) => self.tool_output(index, &path, output),
+            Ok(output) => match self.refused_output(call.tool, &output) {
+                None => {
+                    self.host.ended(id, &call, Ok(&output));
+                    self.tool_output(call.tool, &path, output)
+                }
+                Some(problem) => {
+                    self.host.ended(id, &call, Err(&problem));
+                    Err(self.invalid_output(&path, &problem))
+                }
+            },
             Err(failure) => {
-                let error = self.make_error(
-                    ErrorType::Error,
-                    Some(DiagnosticKind::ToolFailure),
-                    &failure.message,
-                );
-                Err(Abrupt::Throw(Value::Obj(error)))
+                self.host.ended(id, &call, Err(&failure.message));
+                Err(self.tool_failure(&failure.message))
             }
         };
         match outcome {
-            Ok(value) => self.resolve(promise, value),
+            Ok(value) => self.resolve(call.promise, value),
             Err(Abrupt::Throw(value)) => {
                 if let Some(id) = value.as_obj()
                     && let Kind::Error(data) = self.heap.kind_mut(id)
                 {
-                    data.span = span;
+                    data.span = call.span;
                 }
-                self.reject(promise, value);
+                self.reject(call.promise, value);
                 Ok(())
             }
             Err(stop) => Err(stop),
         }
     }
 
-    fn tool_output(&mut self, index: usize, path: &str, output: crate::host::Output) -> Res<Value> {
-        use crate::host::Output;
-        let problem = match &output {
+    /// Why an answer can't be handed to the program, as far as its size and its schema say.
+    fn refused_output(&self, index: usize, output: &Output) -> Option<String> {
+        if let Some(limit) = self.host.limits.max_call_output_bytes {
+            let bytes = match output {
+                Output::Json(value) => value.to_string().len(),
+                Output::Text(text) => text.len(),
+            };
+            if bytes as u64 > limit {
+                return Some(format!(
+                    "{bytes} bytes exceed the limit of {limit} bytes for one call; ask for less"
+                ));
+            }
+        }
+        if !self.host.tools.validates_output(index) {
+            return None;
+        }
+        match output {
             Output::Json(value) => self.host.tools.validate_output(index, value).err(),
-            Output::Text(_) => None,
-        };
-        let result = match (problem, output) {
-            (Some(problem), _) => Err(problem),
-            (None, Output::Json(value)) => match from_json(self, &value) {
-                Ok(value) => return Ok(value),
-                Err(Abrupt::Throw(error)) => Err(super::describe_error(self, error)?),
-                Err(stop) => return Err(stop),
+            Output::Text(text) => match serde_json::from_str(text) {
+                Ok(value) => self.host.tools.validate_output(index, &value).err(),
+                Err(error) => Some(error.to_string()),
             },
-            (None, Output::Text(text)) => match parse_utf8(self, &text) {
-                Ok(value) => return Ok(value),
-                Err(Abrupt::Throw(error)) => Err(super::describe_error(self, error)?),
-                Err(stop) => return Err(stop),
-            },
+        }
+    }
+
+    fn tool_output(&mut self, index: usize, path: &str, output: Output) -> Res<Value> {
+        if !self.host.tools.has_output(index) {
+            return Ok(Value::Undefined);
+        }
+        let result = match output {
+            Output::Json(value) => from_json(self, &value),
+            Output::Text(text) => parse_utf8(self, &text),
         };
-        let problem: Result<(), String> = result;
-        let message = format!(
-            "Invalid output of tool '{path}': {}",
-            problem.err().unwrap_or_default()
-        );
-        Err(self.diagnostic_error(
+        match result {
+            Err(Abrupt::Throw(error)) => {
+                let problem = super::describe_error(self, error)?;
+                Err(self.invalid_output(path, &problem))
+            }
+            other => other,
+        }
+    }
+
+    fn invalid_output(&mut self, path: &str, problem: &str) -> Abrupt {
+        let message = format!("Invalid output of tool '{path}': {problem}");
+        self.diagnostic_error(
             ErrorType::Error,
             DiagnosticKind::InvalidToolOutput,
             &message,
             Vec::new(),
-        ))
+        )
     }
 
     /// The error of a name that nothing declares; a tool's bare name gets a way to it.
@@ -455,6 +489,7 @@ fn search(vm: &mut Vm, args: Args) -> Res<Value> {
         namespace: None,
         limit: 10,
         offset: 0,
+        compact: false,
     };
     for key in [name::QUERY, name::NAMESPACE] {
         match search_field(vm, options, key)? {
@@ -469,6 +504,12 @@ fn search(vm: &mut Vm, args: Args) -> Res<Value> {
             }
         }
     }
+    let compact = vm.intern("compact");
+    query.compact = match search_field(vm, options, compact)? {
+        Value::Undefined => false,
+        Value::Bool(compact) => compact,
+        _ => return Err(bad_search(vm, "search: compact must be true or false.")),
+    };
     for key in [name::LIMIT, name::OFFSET] {
         let least = f64::from(u8::from(key == name::LIMIT));
         match search_field(vm, options, key)? {
@@ -488,7 +529,21 @@ fn search(vm: &mut Vm, args: Args) -> Res<Value> {
         }
     }
     vm.count_call("search")?;
+    let mut call = Call {
+        id: 0,
+        tool: usize::MAX,
+        path: "search".to_owned(),
+        input: query.to_json(),
+        progress: Progress::default(),
+    };
+    if let Err(denied) = vm.host.admit(&mut call) {
+        return Err(vm.tool_failure(&denied.message));
+    }
     let found = vm.host.tools.search(&query);
+    if vm.host.is_watched() {
+        let output = Output::Json(found.to_json());
+        vm.host.ended_at_once(&call, &output);
+    }
     let mut items = Vec::with_capacity(found.items.len());
     for item in &found.items {
         let entry = vm.object();

@@ -228,7 +228,7 @@ fn parse(vm: &mut Vm, args: Args) -> Res<Option<Url>> {
     }
 }
 
-fn make(vm: &mut Vm, url: Url) -> Res<Value> {
+pub(super) fn make(vm: &mut Vm, url: Url) -> Res<Value> {
     vm.reserve(url.as_str().len() + 128)?;
     let kind = Kind::Url(Box::new(UrlData { url, params: None }));
     Ok(Value::Obj(vm.heap.alloc(Some(i::URL_PROTO), kind)))

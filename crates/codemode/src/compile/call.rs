@@ -3,7 +3,7 @@
 use super::Compiler;
 use super::assign::static_name;
 use super::expression::strip;
-use crate::op::{FuncKind, Op, Reg, ToolUse};
+use crate::op::{FuncKind, Op, Reg};
 use crate::text::Text;
 use crate::value::Key;
 use oxc_ast::ast::{
@@ -85,57 +85,6 @@ impl<'a> Compiler<'a> {
             }
         }
         self.release(mark);
-    }
-
-    /// Notes a call of a tool by its written path, for the check before the run.
-    fn note_tool_use(&mut self, c: &'a ast::CallExpression<'a>) {
-        let mut path = Vec::new();
-        let mut e = strip(&c.callee);
-        loop {
-            match e {
-                Expression::StaticMemberExpression(m) => {
-                    path.push(m.property.name.to_string());
-                    e = strip(&m.object);
-                }
-                Expression::ComputedMemberExpression(m) => {
-                    let Expression::StringLiteral(s) = strip(&m.expression) else {
-                        return;
-                    };
-                    path.extend(s.value.split('.').rev().map(str::to_owned));
-                    e = strip(&m.object);
-                }
-                Expression::Identifier(ident)
-                    if ident.name == "tools"
-                        && !path.is_empty()
-                        && matches!(self.target(ident), super::scope::Target::Global) =>
-                {
-                    break;
-                }
-                _ => return,
-            }
-        }
-        path.reverse();
-        let fields = match c
-            .arguments
-            .first()
-            .and_then(|a| a.as_expression())
-            .map(strip)
-        {
-            Some(Expression::ObjectExpression(o)) => o
-                .properties
-                .iter()
-                .map(|p| match p {
-                    ObjectPropertyKind::ObjectProperty(p) => {
-                        static_name(&p.key, p.computed).map(|t| t.units().to_utf8())
-                    }
-                    ObjectPropertyKind::SpreadProperty(_) => None,
-                })
-                .collect(),
-            None if c.arguments.is_empty() => Some(Vec::new()),
-            _ => None,
-        };
-        let span = c.span.start.saturating_sub(self.shift);
-        self.program.tool_uses.push(ToolUse { path, span, fields });
     }
 
     /// Puts the function to call at `start` and its `this` at `start + 1`.
@@ -228,7 +177,6 @@ impl<'a> Compiler<'a> {
     }
 
     pub(super) fn call(&mut self, c: &'a ast::CallExpression<'a>, dst: Reg) {
-        self.note_tool_use(c);
         let mark = self.mark();
         let old = self.at(c.callee.span());
         if let Expression::Super(_) = c.callee {

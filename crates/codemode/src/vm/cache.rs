@@ -14,6 +14,9 @@ impl Vm {
         if let Some(&value) = self.realm.globals.get(&name) {
             return Some(value);
         }
+        if let Some(&value) = self.host.globals.get(&name) {
+            return Some(value);
+        }
         if self.program.print && self.atoms.text(name).units().is("print") {
             return self
                 .realm

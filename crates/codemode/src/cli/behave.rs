@@ -1,6 +1,8 @@
 //! Tools described in JSON, with what they do.
 
-use codemode::{Call, Output, Reply, Tool, ToolError, ToolHost, ToolSet};
+use crate::host::{Call, Output, Reply, ToolError};
+use crate::run::ToolHost;
+use crate::tools::{Tool, ToolSet};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -10,7 +12,7 @@ use tokio::sync::watch;
 
 /// What a scripted tool does with its input.
 #[derive(Clone, Debug)]
-pub(crate) enum Behave {
+pub(super) enum Behave {
     Return(Value),
     Echo,
     Field(String),
@@ -130,7 +132,7 @@ fn tool(
 }
 
 /// Tools and what they do, from their JSON.
-pub(crate) fn parse_tools(json: &Value) -> Result<(ToolSet, Vec<Behave>), String> {
+pub(super) fn parse_tools(json: &Value) -> Result<(ToolSet, Vec<Behave>), String> {
     let (mut tools, mut namespaces) = (Vec::new(), BTreeMap::new());
     let list = match json.get("tools") {
         Some(list) if json.get("path").is_none() => {
@@ -158,13 +160,13 @@ pub(crate) fn parse_tools(json: &Value) -> Result<(ToolSet, Vec<Behave>), String
 type Gates = Arc<Mutex<HashMap<String, watch::Sender<bool>>>>;
 
 /// Answers calls by the tools' descriptions.
-pub(crate) struct ScriptedHost {
+pub(super) struct ScriptedHost {
     behaves: Vec<Behave>,
     gates: Gates,
 }
 
 impl ScriptedHost {
-    pub(crate) fn new(behaves: Vec<Behave>) -> ScriptedHost {
+    pub(super) fn new(behaves: Vec<Behave>) -> ScriptedHost {
         ScriptedHost {
             behaves,
             gates: Gates::default(),
