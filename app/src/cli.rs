@@ -73,6 +73,13 @@ enum Subcommands {
         #[arg(long, default_value_t = 0)]
         port: u16,
     },
+    /// Run, check or serve programs of code mode: `code run FILE`, `code check FILE`, `code catalog`, `code lines`.
+    #[command(disable_help_flag = true)]
+    Code {
+        /// What to do; without anything, how it is used.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Build, ask, watch or export the code graph of a folder.
     #[command(subcommand)]
     Graph(codegraph::cli::Command),
@@ -230,6 +237,10 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Models { json }) => models::run(json),
         Some(Subcommands::Key(command)) => key::run(&command),
         Some(Subcommands::Rehearse { script, port }) => rehearse::run(script.as_deref(), port),
+        Some(Subcommands::Code { args }) => {
+            let (mut input, mut out) = (std::io::stdin().lock(), std::io::stdout().lock());
+            return codemode::cli::main(&args, &mut input, &mut out, &mut std::io::stderr());
+        }
         Some(Subcommands::Graph(command)) => {
             return codegraph::cli::run(command, "folkmoot graph");
         }

@@ -30,6 +30,7 @@ impl ThemeName {
     ];
 
     /// The name of its file in `assets/themes`, without the extension.
+    #[cfg(debug_assertions)]
     pub(super) fn file_stem(self) -> &'static str {
         match self {
             Self::Dark => "dark",

@@ -70,7 +70,7 @@ fn main() {
         if us <= TARGET_US && found == 0 {
             "ok"
         } else {
-            "MISSED"
+            "MISS"
         },
     );
 }

@@ -104,7 +104,7 @@ fn ms(d: Duration) -> f64 {
 }
 
 fn verdict(fine: bool) -> &'static str {
-    if fine { "ok" } else { "MISSED" }
+    if fine { "ok" } else { "MISS" }
 }
 
 fn quickjs(source: &str, count: usize) -> (Duration, Duration) {

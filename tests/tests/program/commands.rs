@@ -282,3 +282,23 @@ fn the_code_graph_of_a_folder_is_asked_from_the_command_line() {
     assert_eq!(refused.code, Some(1));
     assert!(refused.stderr.contains("nowhere.ts"), "{}", refused.stderr);
 }
+
+#[test]
+fn a_program_of_code_mode_runs_from_the_command_line() {
+    let home = DataFolder::new();
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("p.js");
+    std::fs::write(&program, "const xs = [1, 2, 3]; return xs.map(x => x * 2);").unwrap();
+    let path = program.to_str().unwrap();
+    let ran = folkmoot(&home).args(["code", "run", path, "--json"]).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(ran.json()["value"], serde_json::json!([2, 4, 6]));
+    let usage = folkmoot(&home).args(["code", "--help"]).run();
+    assert!(
+        usage.stdout.contains("usage:") || usage.stderr.contains("usage:"),
+        "{usage}"
+    );
+    let wrong = folkmoot(&home).args(["code", "run", "nowhere.js"]).run();
+    assert_eq!(wrong.code, Some(2), "{wrong}");
+    assert!(wrong.stderr.contains("nowhere.js"), "{wrong}");
+}
