@@ -34,6 +34,25 @@ fn each_thread_keeps_its_own_draft_however_quickly_it_is_left() {
 }
 
 #[test]
+fn what_an_input_method_composes_is_written_and_its_enter_sends_nothing() {
+    let table = Table::set(SHORT_ANSWERS);
+    let mut window = Window::open(table.home());
+    window.type_text("in ");
+    for text in ["に", "にほ", "日本"] {
+        window.compose(text);
+        // Enter chooses among what the input method offers.
+        window.press(Key::Enter);
+    }
+    assert!(window.messages().is_empty(), "{}", window.outline());
+    window.commit("日本");
+    window.commit("へ");
+    assert_eq!(window.draft(), "in 日本へ");
+    window.press(Key::Enter);
+    window.until_answered("Ann's answer.");
+    assert_eq!(window.messages()[0].text, "in 日本へ");
+}
+
+#[test]
 fn a_message_written_during_a_turn_waits_for_its_end() {
     let table = Table::set(
         r#"

@@ -258,6 +258,24 @@ impl Window {
         self.harness.step();
     }
 
+    /// Shows what an input method is composing.
+    pub(crate) fn compose(&mut self, text: &str) {
+        let text = text.to_owned();
+        let preedit = egui::ImeEvent::Preedit {
+            text,
+            active_range_chars: None,
+        };
+        self.harness.event(egui::Event::Ime(preedit));
+        self.harness.step();
+    }
+
+    /// Ends what an input method composed with this text.
+    pub(crate) fn commit(&mut self, text: &str) {
+        let commit = egui::ImeEvent::Commit(text.to_owned());
+        self.harness.event(egui::Event::Ime(commit));
+        self.harness.step();
+    }
+
     /// Presses and releases a key.
     #[track_caller]
     pub(crate) fn press(&mut self, key: Key) {

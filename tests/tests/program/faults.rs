@@ -285,7 +285,7 @@ fn a_model_that_writes_for_another_seat_is_flagged_and_not_split() {
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_eq!(outcome.reply("ann")["content"], "I agree.\n[Bob]: so do I");
     let warning = outcome.event("warning")["text"].to_string();
-    assert!(warning.contains("claims to be by bob"), "{warning}");
+    assert!(warning.contains("claims to be by Bob"), "{warning}");
 }
 
 #[test]
