@@ -40,7 +40,10 @@ impl GraphView {
         let response = ui.interact(view, id, Sense::click_and_drag());
         let now = ui.input(|input| input.time);
         let pixels_per_point = ui.pixels_per_point();
-        self.refresh_scene(context, data, view, pixels_per_point);
+        // How large the map is doesn't depend on what of it is shown.
+        if self.mode != Mode::Map {
+            self.refresh_scene(context, data, view, pixels_per_point);
+        }
         self.fit_when_new(data, view);
         if response.has_focus() {
             let filter = egui::EventFilter {

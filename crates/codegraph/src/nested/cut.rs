@@ -3,13 +3,16 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::{Box2, NONE, Nested};
+use super::{Box2, Nested};
 use crate::graph::NodeIndex;
+
+/// Marks have numbers of 16 bits while links are counted: half the memory to look through.
+const MOST_MARKS: usize = u16::MAX as usize - 1;
 
 /// How much is shown at most, and from which size on a box is open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Marks.
+    /// Marks; 65,534 at most.
     pub marks: usize,
     /// Links.
     pub links: usize,
@@ -130,7 +133,7 @@ impl Nested {
             children.extend(self.children(next.place).filter(|child| {
                 side(*child) >= limits.show_from && self.boxes[*child as usize].overlaps(visible)
             }));
-            if shown.len() + children.len() > limits.marks {
+            if shown.len() + children.len() > limits.marks.min(MOST_MARKS) {
                 continue;
             }
             opened.push(next.place);
@@ -159,13 +162,13 @@ impl Nested {
     /// The links between shown places, counted; the `most` with the highest counts, by their ends.
     fn links_of(&self, shown: &[u32], most: usize) -> (Vec<CutLink>, bool) {
         // Which shown place stands for each place: the innermost one that holds it.
-        let mut stands_for = vec![NONE; self.nodes.len()];
-        for (mark, place) in (0..).zip(shown) {
+        let mut stands_for = vec![u16::MAX; self.nodes.len()];
+        for (mark, place) in (0_u16..).zip(shown) {
             let below = *place as usize..self.ends[*place as usize] as usize;
             stands_for[below].fill(mark);
         }
         // The runs of places that each of them stands for, so that one row of counters serves one at a time.
-        let mut runs: Vec<(u32, std::ops::Range<usize>)> = Vec::with_capacity(2 * shown.len());
+        let mut runs: Vec<(u16, std::ops::Range<usize>)> = Vec::with_capacity(2 * shown.len());
         let mut start = 0;
         while start < stands_for.len() {
             let mark = stands_for[start];
@@ -176,7 +179,7 @@ impl Nested {
         }
         runs.sort_unstable_by_key(|(mark, run)| (*mark, run.start));
         let mut counts = vec![0_u32; shown.len()];
-        let mut touched: Vec<u32> = Vec::new();
+        let mut touched: Vec<u16> = Vec::new();
         let mut links: Vec<CutLink> = Vec::new();
         let mut runs = runs.into_iter().peekable();
         while let Some((mark, run)) = runs.next() {
@@ -196,8 +199,8 @@ impl Nested {
                 let count = std::mem::take(&mut counts[to as usize]);
                 if to != mark {
                     links.push(CutLink {
-                        from: mark,
-                        to,
+                        from: mark.into(),
+                        to: to.into(),
                         count,
                     });
                 }
