@@ -89,7 +89,10 @@ enum Subcommands {
         shell: clap_complete::Shell,
     },
     /// Print the manual page in roff.
-    Man,
+    Man {
+        /// The command it is about; without it, the program.
+        command: Vec<String>,
+    },
 }
 
 /// Arguments of `folkmoot ask`.
@@ -245,13 +248,14 @@ pub fn main() -> ExitCode {
             return codegraph::cli::run(command, "folkmoot graph");
         }
         Some(Subcommands::Completions { shell }) => completions(shell),
-        Some(Subcommands::Man) => man(),
+        Some(Subcommands::Man { command }) => man(&command),
     };
     match done {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             // A closed standard error leaves nowhere to complain to.
-            let _closed = writeln!(std::io::stderr(), "folkmoot: {}", failure.message);
+            let message = printable(&failure.message);
+            let _closed = writeln!(std::io::stderr(), "folkmoot: {message}");
             ExitCode::from(failure.code)
         }
     }
@@ -263,9 +267,18 @@ fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
     print(&bytes)
 }
 
-fn man() -> Result<u8, Failure> {
+/// The page of the program, or of one of its commands: `folkmoot man thread export`.
+fn man(names: &[String]) -> Result<u8, Failure> {
+    let mut command = Cli::command();
+    command.build();
+    for name in names {
+        let found = command.find_subcommand(name).cloned();
+        command = found.ok_or_else(|| {
+            Failure::usage(format!("there is no command {name} to write a page about"))
+        })?;
+    }
     let mut bytes = Vec::new();
-    clap_mangen::Man::new(Cli::command()).render(&mut bytes)?;
+    clap_mangen::Man::new(command).render(&mut bytes)?;
     print(&bytes)
 }
 
@@ -281,7 +294,10 @@ fn print(bytes: &[u8]) -> Result<u8, Failure> {
 /// Text without what could drive or disguise a terminal: control characters and changes of direction.
 fn printable(text: &str) -> String {
     let is_safe = |c: &char| {
-        let changes_direction = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let changes_direction = matches!(
+            c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        );
         matches!(c, '\n' | '\t') || !(c.is_control() || changes_direction)
     };
     text.chars().filter(is_safe).collect()

@@ -144,11 +144,6 @@ impl GraphView {
         }
     }
 
-    /// Puts the caret into the search field.
-    pub fn focus_search(&mut self) {
-        self.wants_search_focus = true;
-    }
-
     /// What is shown, for tests.
     pub fn scene(&self) -> &Scene {
         &self.scene

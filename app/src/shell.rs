@@ -1,9 +1,10 @@
 //! The window: rail, side panel, tiles, status bar, overlays, and the commands that move them.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use egui::{Align, CentralPanel, Frame, Layout, Margin, Panel, Ui};
-use host::{Events, Host, HostHandle, Intent, SendMessage};
+use host::{Events, Host, HostError, HostHandle, Intent, SendMessage};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::thread_panel::{self, ThreadPanel, ThreadPanelAction};
@@ -14,6 +15,7 @@ use crate::theme::{ThemeName, Themes, Tokens};
 use crate::widgets::icons::{self, icon_button};
 
 mod banner;
+mod caret;
 pub mod command;
 mod dialogs;
 pub mod keymap;
@@ -28,6 +30,7 @@ pub mod status_bar;
 mod tiles;
 pub mod window_state;
 
+use caret::Caret;
 use command::Command;
 use dialogs::{FileDialog, Renaming};
 use keymap::Keymap;
@@ -63,6 +66,9 @@ pub enum Pane {
 pub struct Shell {
     host: Option<Host>,
     handle: HostHandle,
+    /// What the host had no room for yet.
+    unsent: VecDeque<Intent>,
+    caret: Caret,
     events: Events,
     model: Model,
     tokens: Arc<Tokens>,
@@ -113,6 +119,8 @@ impl Shell {
         let mut shell = Self {
             host: Some(host),
             handle,
+            unsent: VecDeque::new(),
+            caret: Caret::default(),
             events,
             model: Model::default(),
             tokens,
@@ -164,8 +172,25 @@ impl Shell {
     }
 
     fn send(&mut self, intent: Intent) {
-        if let Err(error) = self.handle.send(intent) {
-            self.chat.warn(format!("That could not be done: {error}."));
+        self.unsent.push_back(intent);
+        self.send_what_waits();
+    }
+
+    /// Hands the host what it has not taken yet, in order; what it has no room for waits until the next frame.
+    fn send_what_waits(&mut self) {
+        while let Some(intent) = self.unsent.pop_front() {
+            let Err(refusal) = self.handle.offer(intent) else {
+                continue;
+            };
+            match *refusal {
+                (intent, HostError::Busy) => return self.unsent.push_front(intent),
+                (intent, error) => {
+                    if let Intent::Send(message) = intent {
+                        self.chat.put_back_message(message);
+                    }
+                    self.chat.warn(format!("That could not be done: {error}."));
+                }
+            }
         }
     }
 
@@ -176,7 +201,8 @@ impl Shell {
                 self.take_change(ctx, change);
             }
         }
-        if !self.events.is_empty() {
+        self.send_what_waits();
+        if !self.events.is_empty() || !self.unsent.is_empty() {
             ctx.request_repaint();
         }
         self.greet();
@@ -537,6 +563,7 @@ impl Shell {
         self.take_dialog_answer();
         self.take_dropped_files(&ctx);
         self.choose_theme(&ctx);
+        self.caret.update(&ctx, self.model.settings.reduced_motion);
         self.take_commands(&ctx);
         self.window_ui(ui);
         if let Some(text) = self.clipboard.take() {

@@ -12,7 +12,7 @@ mod tokens;
 
 pub(crate) use color::mix;
 pub use color::{Rgba, contrast_ratio};
-pub use seat::{SeatColor, seat_color};
+pub use seat::{SeatColor, chip_colors, readable_on, seat_color};
 pub use style::{apply, egui_style, focus_ring};
 pub use syntax::SyntaxKind;
 pub use themes::Themes;

@@ -47,6 +47,13 @@ impl Program {
         }
     }
 
+    /// Sends standard output to a file instead of a pipe.
+    pub fn output_to(mut self, path: &Path) -> Self {
+        let file = std::fs::File::options().write(true).open(path);
+        self.command.stdout(file.expect("the file opens"));
+        self
+    }
+
     /// Adds arguments.
     #[must_use]
     pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
@@ -90,11 +97,9 @@ impl Program {
             // A program that doesn't read its input closes the pipe.
             let _closed = stdin.write_all(&input);
         });
-        read_lines(
-            child.stdout.take().expect("standard output is a pipe"),
-            Piece::Out,
-            &sender,
-        );
+        if let Some(stdout) = child.stdout.take() {
+            read_lines(stdout, Piece::Out, &sender);
+        }
         read_lines(
             child.stderr.take().expect("standard error is a pipe"),
             Piece::Err,

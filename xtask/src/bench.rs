@@ -10,9 +10,18 @@ use serde::Deserialize;
 use crate::cargo::{cargo, metadata, shown};
 use crate::software_vulkan::SoftwareVulkan;
 
+/// What tells a bench from all others: two packages may each have one of the same name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct BenchId {
+    /// The package's id, as cargo spells it.
+    package: String,
+    name: String,
+}
+
 /// A bench of the workspace.
 #[derive(Debug)]
 struct Bench {
+    id: BenchId,
     package: String,
     name: String,
     folder: PathBuf,
@@ -35,7 +44,7 @@ pub(crate) fn bench(args: &[String]) -> Result<ExitCode> {
     for bench in &benches {
         let Some(program) = programs
             .iter()
-            .find(|(name, _)| *name == bench.name)
+            .find(|(id, _)| *id == bench.id)
             .map(|(_, program)| program)
         else {
             bail!("cargo built no program for the bench {}", bench.name);
@@ -79,6 +88,10 @@ fn selected(filter: &str) -> Result<Vec<Bench>> {
         {
             if package.name.contains(filter) || target.name.contains(filter) {
                 benches.push(Bench {
+                    id: BenchId {
+                        package: package.id.clone(),
+                        name: target.name.clone(),
+                    },
                     package: package.name.clone(),
                     name: target.name.clone(),
                     folder: package
@@ -94,11 +107,11 @@ fn selected(filter: &str) -> Result<Vec<Bench>> {
     Ok(benches)
 }
 
-/// Builds the benches and returns their names and programs.
+/// Builds the benches and returns which they are and their programs.
 ///
 /// One build over the workspace rather than one for each package: that way every dependency has one set of features
 /// and is compiled once.
-fn build(benches: &[Bench]) -> Result<Vec<(String, PathBuf)>> {
+fn build(benches: &[Bench]) -> Result<Vec<(BenchId, PathBuf)>> {
     let mut command = cargo(&[
         "bench",
         "--workspace",
@@ -123,10 +136,11 @@ fn build(benches: &[Bench]) -> Result<Vec<(String, PathBuf)>> {
         .collect())
 }
 
-/// Reads a line of cargo's JSON messages: the name and program if it announces a bench.
-fn bench_program(message: &str) -> Option<(String, PathBuf)> {
+/// Reads a line of cargo's JSON messages: bench and program if it announces one.
+fn bench_program(message: &str) -> Option<(BenchId, PathBuf)> {
     #[derive(Deserialize)]
     struct Message {
+        package_id: Option<String>,
         target: Option<crate::cargo::Target>,
         executable: Option<PathBuf>,
     }
@@ -134,7 +148,11 @@ fn bench_program(message: &str) -> Option<(String, PathBuf)> {
     let target = message
         .target
         .filter(|target| target.kind.iter().any(|kind| kind == "bench"))?;
-    Some((target.name, message.executable?))
+    let id = BenchId {
+        package: message.package_id?,
+        name: target.name,
+    };
+    Some((id, message.executable?))
 }
 
 /// Runs a bench, shows what it prints, keeps its results; says whether it ended well.
@@ -249,11 +267,12 @@ mod tests {
 
     #[test]
     fn only_messages_about_bench_programs_are_read() {
-        let artifact = r#"{"reason":"compiler-artifact","target":{"kind":["bench"],"name":"sse"},"executable":"/t/sse-1"}"#;
-        assert_eq!(
-            bench_program(artifact),
-            Some(("sse".to_owned(), "/t/sse-1".into()))
-        );
+        let artifact = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/app#1","target":{"kind":["bench"],"name":"open"},"executable":"/t/open-1"}"#;
+        let (id, program) = bench_program(artifact).unwrap();
+        assert_eq!((id.name.as_str(), program), ("open", "/t/open-1".into()));
+        // Another package's bench of the same name is another bench.
+        let (other, _) = bench_program(&artifact.replace("/app#", "/transcript#")).unwrap();
+        assert_ne!(id, other);
         assert_eq!(bench_program(&artifact.replace("bench", "lib")), None);
         assert_eq!(
             bench_program(r#"{"reason":"build-finished","success":true}"#),

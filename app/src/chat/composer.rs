@@ -3,25 +3,26 @@
 use std::sync::Arc;
 
 use conversation::{MentionKind, Seat, mentions};
-use egui::text::{CCursor, CCursorRange, LayoutJob, TextFormat};
+use egui::text::{LayoutJob, TextFormat};
 use egui::{
-    Align, CompletionPopup, Event, Frame, Galley, Id, Key, Layout, Margin, Modifiers, RectAlign,
-    RichText, Stroke, Suggestion, TextBuffer, TextEdit, Ui, vec2,
+    CompletionPopup, Event, Frame, Galley, Id, Key, Margin, Modifiers, RectAlign, RichText, Stroke,
+    Suggestion, TextBuffer, TextEdit, Ui,
 };
 use host::SeatView;
 use transcript::{BlockKind, ContextBlock, SeatId};
-use unicode_segmentation::UnicodeSegmentation;
 
-use crate::theme::{SeatColor, Tokens, seat_color};
+use crate::theme::{SeatColor, Tokens, chip_colors, seat_color};
 use crate::widgets::icons::{self, icon_button};
+
+mod footer;
+mod keys;
+
+use keys::{is_enter, is_escape, place_caret};
 
 /// Pasted text longer than this becomes an attachment: a text field is no place for a log file.
 const MAX_INLINE_PASTE_BYTES: usize = 32 << 10;
 /// Longest text that stays editable in the field.
 const MAX_INLINE_BYTES: usize = 256 << 10;
-
-/// Room that the hint on the prompt's size needs, in points; in less it is left out.
-const HINT_WIDTH: f32 = 240.0;
 
 /// How a message is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,13 +73,38 @@ pub enum ComposerAction {
     SetDefaultTarget(Option<SeatId>),
 }
 
-/// What the person is writing.
-#[derive(Default)]
-pub struct Composer {
+/// What a person has written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Written {
     /// The text.
     pub text: String,
     /// The attachments.
     pub attachments: Vec<ContextBlock>,
+}
+
+impl Written {
+    /// Whether there is nothing to send.
+    pub fn is_empty(&self) -> bool {
+        self.text.trim().is_empty() && self.attachments.is_empty()
+    }
+
+    /// Goes on with this where `earlier` ends.
+    pub fn put_in_front(&mut self, earlier: Written) {
+        let between = if earlier.text.is_empty() || self.text.is_empty() {
+            ""
+        } else {
+            "\n\n"
+        };
+        self.text = format!("{}{between}{}", earlier.text, self.text);
+        self.attachments.splice(0..0, earlier.attachments);
+    }
+}
+
+/// What the person is writing.
+#[derive(Default)]
+pub struct Composer {
+    /// The message so far.
+    pub written: Written,
     /// How it is answered.
     pub mode: Mode,
     wants_focus: bool,
@@ -118,22 +144,20 @@ impl Composer {
 
     /// Replaces the text and puts the caret behind it.
     pub fn set_text(&mut self, text: String) {
-        self.text = text;
+        self.written.text = text;
         self.wants_caret_at_end = true;
     }
 
-    /// Whether there is no text to send.
-    pub fn is_blank(&self) -> bool {
-        self.text.trim().is_empty()
+    /// Replaces everything and puts the caret behind the text.
+    pub fn set(&mut self, written: Written) {
+        self.written = written;
+        self.wants_caret_at_end = true;
     }
 
     /// Takes what it holds, for sending.
-    pub fn take(&mut self) -> (String, Vec<ContextBlock>) {
+    pub fn take(&mut self) -> Written {
         self.layout = None;
-        (
-            std::mem::take(&mut self.text),
-            std::mem::take(&mut self.attachments),
-        )
+        std::mem::take(&mut self.written)
     }
 
     /// Draws it and returns what the person did.
@@ -168,12 +192,12 @@ impl Composer {
     }
 
     fn attachments_ui(&mut self, ui: &mut Ui, tokens: &Tokens, actions: &mut Vec<ComposerAction>) {
-        if self.attachments.is_empty() {
+        if self.written.attachments.is_empty() {
             return;
         }
         let mut removed = None;
         ui.horizontal_wrapped(|ui| {
-            for (index, block) in self.attachments.iter().enumerate() {
+            for (index, block) in self.written.attachments.iter().enumerate() {
                 let name = block_name(block);
                 Frame::new()
                     .fill(tokens.surface.hover)
@@ -181,7 +205,7 @@ impl Composer {
                     .inner_margin(Margin::symmetric(tokens.metrics.space.inside_chip as i8, 0))
                     .show(ui, |ui| {
                         ui.spacing_mut().item_spacing.x = tokens.metrics.space.inside_chip;
-                        let size = crate::chat::size_label(block.content.len());
+                        let size = crate::widgets::size_label(block.content.len());
                         ui.label(RichText::new(&name).size(tokens.metrics.typ.secondary));
                         ui.label(
                             RichText::new(size)
@@ -197,7 +221,7 @@ impl Composer {
             }
         });
         if let Some(index) = removed {
-            self.attachments.remove(index);
+            self.written.attachments.remove(index);
             actions.push(ComposerAction::Changed);
         }
     }
@@ -217,7 +241,7 @@ impl Composer {
             ui.memory_mut(|memory| memory.request_focus(id));
         }
         if std::mem::take(&mut self.wants_caret_at_end) {
-            place_caret(ui, id, self.text.chars().count());
+            place_caret(ui, id, self.written.text.chars().count());
         }
         if ui.memory(|memory| memory.has_focus(id)) {
             self.take_keys(ui, id, actions);
@@ -245,7 +269,7 @@ impl Composer {
             .id_salt("composer scroll")
             .max_height(context.max_height)
             .show(ui, |ui| {
-                let field = TextEdit::multiline(&mut self.text)
+                let field = TextEdit::multiline(&mut self.written.text)
                     .frame(Frame::NONE)
                     .hint_text(RichText::new(hint).color(tokens.text.secondary))
                     .desired_rows(2)
@@ -271,71 +295,6 @@ impl Composer {
         }
     }
 
-    /// Handles the keys that the text field would treat otherwise, before it sees them.
-    fn take_keys(&mut self, ui: &Ui, id: Id, actions: &mut Vec<ComposerAction>) {
-        ui.input(|input| {
-            for event in &input.events {
-                if let Event::Ime(ime) = event {
-                    self.is_composing =
-                        matches!(ime, egui::ImeEvent::Preedit { text, .. } if !text.is_empty());
-                }
-            }
-        });
-        if self.is_composing || self.popup_was_open {
-            return;
-        }
-        if ui.input_mut(|input| take_key(input, Key::Enter)) {
-            actions.push(ComposerAction::Send);
-        }
-        if self.text.is_empty() && ui.input_mut(|input| take_key(input, Key::ArrowUp)) {
-            actions.push(ComposerAction::EditLast);
-        }
-        self.edit_by_grapheme(ui, id, actions);
-    }
-
-    /// Moves and deletes by whole graphemes where one is made of several characters: egui steps by one
-    /// character, which would take an emoji family apart.
-    fn edit_by_grapheme(&mut self, ui: &Ui, id: Id, actions: &mut Vec<ComposerAction>) {
-        let Some(mut state) = TextEdit::load_state(ui.ctx(), id) else {
-            return;
-        };
-        let Some(caret) = state.cursor.char_range().and_then(|range| range.single()) else {
-            return;
-        };
-        let at = byte_of_char(&self.text, caret.index.0);
-        let before = self.text[..at]
-            .graphemes(true)
-            .next_back()
-            .map_or(0, |g| g.chars().count());
-        let after = self.text[at..]
-            .graphemes(true)
-            .next()
-            .map_or(0, |g| g.chars().count());
-        let index = caret.index.0;
-        let mut moved_to = None;
-        if before > 1 && ui.input_mut(|i| take_key(i, Key::Backspace)) {
-            self.text
-                .replace_range(byte_of_char(&self.text, index - before)..at, "");
-            actions.push(ComposerAction::Changed);
-            moved_to = Some(index - before);
-        } else if before > 1 && ui.input_mut(|i| take_key(i, Key::ArrowLeft)) {
-            moved_to = Some(index - before);
-        } else if after > 1 && ui.input_mut(|i| take_key(i, Key::Delete)) {
-            self.text
-                .replace_range(at..byte_of_char(&self.text, index + after), "");
-            actions.push(ComposerAction::Changed);
-            moved_to = Some(index);
-        } else if after > 1 && ui.input_mut(|i| take_key(i, Key::ArrowRight)) {
-            moved_to = Some(index + after);
-        }
-        if let Some(index) = moved_to {
-            state
-                .cursor
-                .set_char_range(Some(CCursorRange::one(CCursor::new(index))));
-            state.store(ui.ctx(), id);
-        }
-    }
-
     fn take_large_pastes(&mut self, ui: &Ui, actions: &mut Vec<ComposerAction>) {
         let mut pasted = Vec::new();
         ui.input_mut(|input| {
@@ -354,8 +313,8 @@ impl Composer {
     }
 
     fn move_long_text_to_attachment(&mut self) {
-        if self.text.len() > MAX_INLINE_BYTES {
-            let text = std::mem::take(&mut self.text);
+        if self.written.text.len() > MAX_INLINE_BYTES {
+            let text = std::mem::take(&mut self.written.text);
             self.attach_text(text);
         }
     }
@@ -371,7 +330,7 @@ impl Composer {
 
     fn attach(&mut self, what: &str, content: String) {
         self.pastes += 1;
-        self.attachments.push(ContextBlock {
+        self.written.attachments.push(ContextBlock {
             kind: BlockKind::Selection,
             path: format!("{what} {}", self.pastes),
             range: None,
@@ -383,206 +342,20 @@ impl Composer {
     fn layout_job(&mut self, tokens: &Tokens, views: &[SeatView], seats: &[Seat]) -> LayoutJob {
         let ids: Vec<SeatId> = seats.iter().map(|seat| seat.id.clone()).collect();
         let dark = tokens.mode == crate::theme::Mode::Dark;
-        let is_fresh = |l: &LaidOut| l.text == self.text && l.seats == ids && l.dark == dark;
+        let is_fresh =
+            |l: &LaidOut| l.text == self.written.text && l.seats == ids && l.dark == dark;
         if let Some(laid_out) = self.layout.as_ref().filter(|l| is_fresh(l)) {
             return laid_out.job.clone();
         }
-        let job = mention_job(tokens, &self.text, views, seats);
+        let job = mention_job(tokens, &self.written.text, views, seats);
         self.layout = Some(LaidOut {
-            text: self.text.clone(),
+            text: self.written.text.clone(),
             seats: ids,
             dark,
             job: job.clone(),
         });
         job
     }
-
-    fn footer_ui(
-        &mut self,
-        ui: &mut Ui,
-        tokens: &Tokens,
-        context: &ComposerContext<'_>,
-        actions: &mut Vec<ComposerAction>,
-    ) {
-        ui.add_space(tokens.metrics.space.inside_chip);
-        ui.horizontal(|ui| {
-            if icon_button(ui, tokens, icons::PAPERCLIP, "Attach a file", None).clicked() {
-                actions.push(ComposerAction::AttachFile);
-            }
-            self.mode_ui(ui, tokens, actions);
-            target_ui(ui, tokens, context, self.popup_was_open, actions);
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                self.send_or_stop_ui(ui, tokens, context, actions);
-                if ui.available_width() > HINT_WIDTH {
-                    hint_ui(ui, tokens, context);
-                }
-            });
-        });
-    }
-
-    fn mode_ui(&mut self, ui: &mut Ui, tokens: &Tokens, actions: &mut Vec<ComposerAction>) {
-        let requests = conversation::bonfire::request_count();
-        let (label, explanation) = match self.mode {
-            Mode::Chat => ("Chat", "Each seat answers once.".to_owned()),
-            Mode::Bonfire => (
-                "Bonfire",
-                format!(
-                    "Plan, drafts, criticism, synthesis: about {requests} requests for each answer."
-                ),
-            ),
-        };
-        let text = RichText::new(label).size(tokens.metrics.typ.secondary);
-        let button = ui
-            .button(text)
-            .on_hover_text(format!("{explanation} Click to change."));
-        button.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Mode: {label}"))
-        });
-        if button.clicked() {
-            self.mode = match self.mode {
-                Mode::Chat => Mode::Bonfire,
-                Mode::Bonfire => Mode::Chat,
-            };
-            actions.push(ComposerAction::Changed);
-        }
-        if self.mode == Mode::Bonfire {
-            ui.label(
-                RichText::new(format!("about {requests} requests"))
-                    .size(tokens.metrics.typ.secondary)
-                    .color(tokens.state.warn),
-            );
-        }
-    }
-
-    fn send_or_stop_ui(
-        &self,
-        ui: &mut Ui,
-        tokens: &Tokens,
-        context: &ComposerContext<'_>,
-        actions: &mut Vec<ComposerAction>,
-    ) {
-        let is_empty = self.is_blank() && self.attachments.is_empty();
-        let can_send = !is_empty && context.blocked.is_none();
-        let label = if context.is_generating {
-            "Queue"
-        } else {
-            "Send"
-        };
-        let fill = if can_send {
-            tokens.accent
-        } else {
-            tokens.surface.hover
-        };
-        let color = if can_send {
-            tokens.on_accent
-        } else {
-            tokens.text.disabled
-        };
-        let send = egui::Button::new(RichText::new(label).color(color))
-            .fill(fill)
-            .min_size(vec2(0.0, tokens.metrics.size.hit_target_min));
-        let response = ui.add_enabled(can_send, send);
-        let why_not = context.blocked.unwrap_or("There is nothing to send yet");
-        if response
-            .on_hover_text("Send (Enter)")
-            .on_disabled_hover_text(why_not)
-            .clicked()
-        {
-            actions.push(ComposerAction::Send);
-        }
-        if context.is_generating {
-            let stop = egui::Button::new(RichText::new("Stop").color(tokens.state.error))
-                .min_size(vec2(0.0, tokens.metrics.size.hit_target_min));
-            let tip = format!(
-                "End this turn; what has arrived is kept ({})",
-                context.stop_key
-            );
-            if ui.add(stop).on_hover_text(tip).clicked() {
-                actions.push(ComposerAction::Stop);
-            }
-        }
-    }
-}
-
-/// Who will answer, and a menu to choose.
-fn target_ui(
-    ui: &mut Ui,
-    tokens: &Tokens,
-    context: &ComposerContext<'_>,
-    is_completing: bool,
-    actions: &mut Vec<ComposerAction>,
-) {
-    let name = |id: &SeatId| {
-        let view = context.seats.iter().find(|view| view.seat.id == *id);
-        view.map_or_else(|| id.to_string(), |view| view.seat.display_name.clone())
-    };
-    let names: Vec<String> = context.responders.iter().map(name).collect();
-    let summary = if names.is_empty() {
-        "nobody".to_owned()
-    } else {
-        names.join(", then ")
-    };
-    let text = RichText::new(format!("to {summary}")).size(tokens.metrics.typ.secondary);
-    let button = ui.menu_button(text, |ui| {
-        let last = ui.selectable_label(
-            context.default_target.is_none(),
-            "Whoever was addressed last",
-        );
-        if last.clicked() {
-            actions.push(ComposerAction::SetDefaultTarget(None));
-        }
-        for view in context.seats.iter().filter(|view| view.seat.enabled) {
-            let is_chosen = context.default_target == Some(&view.seat.id);
-            if ui
-                .selectable_label(is_chosen, &view.seat.display_name)
-                .clicked()
-            {
-                actions.push(ComposerAction::SetDefaultTarget(Some(view.seat.id.clone())));
-            }
-        }
-    });
-    button.response.widget_info(|| {
-        egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Speaking to {summary}"))
-    });
-    button
-        .response
-        .on_hover_text("Who answers a message without a mention");
-    // While a mention is being typed it names nobody yet.
-    for unknown in context.unknown_mentions.iter().filter(|_| !is_completing) {
-        ui.label(icons::icon_text(icons::WARNING, tokens).color(tokens.state.warn));
-        ui.label(
-            RichText::new(format!("nobody is called @{unknown}"))
-                .size(tokens.metrics.typ.secondary)
-                .color(tokens.state.warn),
-        );
-    }
-}
-
-fn hint_ui(ui: &mut Ui, tokens: &Tokens, context: &ComposerContext<'_>) {
-    let Some((chars, approx_tokens, over_budget)) = context.estimate else {
-        return;
-    };
-    let amount = if approx_tokens >= 1000 {
-        format!("~{:.1}k tokens", approx_tokens as f32 / 1000.0)
-    } else {
-        format!("~{approx_tokens} tokens")
-    };
-    let (text, color) = if over_budget {
-        (
-            format!("{amount}, older messages left out"),
-            tokens.state.warn,
-        )
-    } else {
-        (amount, tokens.text.secondary)
-    };
-    ui.label(
-        RichText::new(text)
-            .size(tokens.metrics.typ.secondary)
-            .color(color),
-    )
-    .on_hover_text(format!(
-        "The prompt for the largest seat would have {chars} characters"
-    ));
 }
 
 fn suggestions(word: &str, seats: &[SeatView]) -> Vec<Suggestion> {
@@ -639,9 +412,9 @@ fn mention_job(tokens: &Tokens, text: &str, views: &[SeatView], seats: &[Seat]) 
             MentionKind::Unknown => tokens.state.warn,
         };
         job.append(&text[done..mention.range.start], 0.0, plain.clone());
+        let (color, background) = chip_colors(color, tokens);
         let chip = TextFormat {
-            background: color.gamma_multiply(0.18),
-            color,
+            background,
             ..TextFormat::simple(font.clone(), color)
         };
         job.append(&text[mention.range.clone()], 0.0, chip);
@@ -656,47 +429,6 @@ fn block_name(block: &ContextBlock) -> String {
         Some([first, last]) => format!("{}:{first}-{last}", block.path),
         None => block.path.clone(),
     }
-}
-
-fn byte_of_char(text: &str, index: usize) -> usize {
-    text.char_indices()
-        .nth(index)
-        .map_or(text.len(), |(at, _)| at)
-}
-
-fn place_caret(ui: &Ui, id: Id, index: usize) {
-    let mut state = TextEdit::load_state(ui.ctx(), id).unwrap_or_default();
-    state
-        .cursor
-        .set_char_range(Some(CCursorRange::one(CCursor::new(index))));
-    state.store(ui.ctx(), id);
-}
-
-/// Takes presses of a key without modifiers out of the input.
-fn take_key(input: &mut egui::InputState, key: Key) -> bool {
-    let mut found = false;
-    input.events.retain(|event| {
-        let is_it = matches!(event, Event::Key { key: k, pressed: true, modifiers, .. }
-            if *k == key && modifiers.is_none());
-        found |= is_it;
-        !is_it
-    });
-    found
-}
-
-fn is_enter(event: &Event) -> bool {
-    matches!(event, Event::Key { key: Key::Enter, pressed: true, modifiers, .. } if modifiers.is_none())
-}
-
-fn is_escape(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Key {
-            key: Key::Escape,
-            pressed: true,
-            ..
-        }
-    )
 }
 
 /// The colour of the seat at a place of the table.

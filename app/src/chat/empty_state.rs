@@ -1,9 +1,8 @@
 //! What a thread without messages shows: who sits at the table, and something to begin with.
 
 use egui::text::{LayoutJob, TextFormat};
-use egui::{FontId, RichText, Ui};
+use egui::{FontId, RichText, ScrollArea, Ui};
 
-use super::composer::Composer;
 use crate::shell::model::Model;
 use crate::theme::{Tokens, fonts::Families};
 
@@ -14,15 +13,15 @@ const BEGINNINGS: [&str; 3] = [
     "@all Discuss: what should be tested first?",
 ];
 
-/// Draws the empty state; a chosen beginning goes into the composer.
-pub(super) fn empty_state_ui(ui: &mut Ui, tokens: &Tokens, model: &Model, composer: &mut Composer) {
+/// Draws the empty state; returns the beginning that was chosen.
+pub(super) fn empty_state_ui(ui: &mut Ui, tokens: &Tokens, model: &Model) -> Option<&'static str> {
+    let mut chosen = None;
     let families = Families::default();
     let lines = 6.0 + model.seats.len() as f32;
     let height = lines * tokens.metrics.size.hit_target_min;
-    ui.vertical_centered(|ui| {
-        ui.add_space(
-            ((ui.available_height() - height) / 2.0).max(tokens.metrics.space.between_speakers),
-        );
+    let above = ((ui.available_height() - height) / 2.0).max(tokens.metrics.space.between_speakers);
+    let content = |ui: &mut Ui| {
+        ui.add_space(above);
         let title = if model.seats.is_empty() {
             "The table is being set"
         } else {
@@ -68,9 +67,12 @@ pub(super) fn empty_state_ui(ui: &mut Ui, tokens: &Tokens, model: &Model, compos
                 ))
                 .clicked()
             {
-                composer.set_text(beginning.to_owned());
-                composer.focus();
+                chosen = Some(beginning);
             }
         }
-    });
+    };
+    ScrollArea::vertical()
+        .auto_shrink(false)
+        .show(ui, |ui| ui.vertical_centered(content));
+    chosen
 }

@@ -91,7 +91,11 @@ fn title_ui(
     let text = RichText::new(title)
         .family(Families::default().semibold)
         .size(tokens.metrics.typ.heading);
-    let button = ui.add(egui::Button::new(text).frame(false).truncate());
+    let button = ui.add(
+        egui::Button::new(text)
+            .frame_when_inactive(false)
+            .truncate(),
+    );
     button.widget_info(|| {
         egui::WidgetInfo::labeled(
             egui::Role::Button,

@@ -89,8 +89,18 @@ pub(super) fn message_status(message: &Message, model: &Model) -> MessageStatus 
             MessageStatus::CutOff
         }
         (Status::Cancelled, _) => MessageStatus::Stopped,
+        (Status::Complete, Some(note)) => MessageStatus::Noted(sentence(note).into()),
         (Status::Complete | Status::Deleted, _) => MessageStatus::Complete,
     }
+}
+
+/// A text of the engines, which begins in lower case as a part of a sentence does, as a sentence.
+pub(super) fn sentence(text: &str) -> String {
+    let mut text = text.to_owned();
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text
 }
 
 /// The one thing that helps when a reply failed.

@@ -4,23 +4,24 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use conversation::SendMode;
 use egui::{Frame, Margin, Panel, RichText, Ui};
-use host::{Channel, Intent, SendMessage};
-use transcript::{MessageId, SeatId, Status, ThreadId};
+use host::{Channel, Intent};
+use transcript::{MessageId, Status, ThreadId};
 
+mod drafts;
 mod inspection;
 mod notes;
 mod search;
 
+use drafts::{Editing, blocked};
 use inspection::Inspection;
 use notes::Note;
 use search::Searching;
 
-use super::composer::{Composer, ComposerAction, ComposerContext, Mode};
+use super::composer::{Composer, ComposerAction, ComposerContext, Written};
 use super::find::Find;
 use super::header::{HeaderAction, header_ui};
-use super::message_view::{Clock, message_status, message_view, speaker_view};
+use super::message_view::{Clock, message_status, message_view, sentence, speaker_view};
 use crate::shell::command::Command;
 use crate::shell::keymap::Keymap;
 use crate::shell::model::{Change, Model};
@@ -83,8 +84,8 @@ pub struct ChatView {
     composer_height: f32,
     /// What F6 goes through here, in reading order.
     parts: Vec<Part>,
-    /// Replaces the message from this one on, in a fork, when it is sent.
-    editing: Option<MessageId>,
+    /// The message of the past that is in the composer.
+    editing: Option<Editing>,
 }
 
 impl Default for ChatView {
@@ -131,25 +132,16 @@ impl ChatView {
             self.left_draft = unsaved.or(self.left_draft.take());
             self.shown = Some(thread.id.clone());
             self.composer = Composer::default();
-            self.composer.set_text(thread.draft.clone());
-            self.composer.attachments.clone_from(&thread.draft_blocks);
+            self.composer.set(Written {
+                text: thread.draft.clone(),
+                attachments: thread.draft_blocks.clone(),
+            });
             self.notes.retain(|note| note.restore.is_some());
             self.editing = None;
             self.find = Find::default();
             self.composer.focus();
         }
         self.estimate_at = Some(Instant::now());
-    }
-
-    /// Saves the draft that has not been saved yet, if there is one.
-    pub fn unsaved_draft(&mut self) -> Option<Intent> {
-        self.draft_at.take()?;
-        let thread = self.shown.clone().filter(|_| self.editing.is_none())?;
-        Some(Intent::SetDraft {
-            thread,
-            text: self.composer.text.clone(),
-            context_blocks: self.composer.attachments.clone(),
-        })
     }
 
     /// Whether the document holds just the model's messages, so that it needs not be made anew.
@@ -207,11 +199,8 @@ impl ChatView {
     }
 
     /// Shows a line above the composer.
-    pub fn warn(&mut self, mut text: String) {
-        // Messages of the engines begin in lower case, as they are parts of sentences there.
-        if let Some(first) = text.get_mut(..1) {
-            first.make_ascii_uppercase();
-        }
+    pub fn warn(&mut self, text: String) {
+        let text = sentence(&text);
         self.notes.retain(|note| note.text != text);
         self.notes.push(Note {
             text,
@@ -239,47 +228,6 @@ impl ChatView {
     pub fn jump_to_message(&mut self, message: &MessageId) {
         if let Some(doc) = &mut self.doc {
             doc.jump_to(&message.as_str().into());
-        }
-    }
-
-    /// Changes between Chat and Bonfire.
-    pub fn toggle_bonfire(&mut self) {
-        self.composer.mode = match self.composer.mode {
-            Mode::Chat => Mode::Bonfire,
-            Mode::Bonfire => Mode::Chat,
-        };
-    }
-
-    /// Attaches what is selected in the thread to the message being written.
-    pub fn attach_selection(&mut self) {
-        let text = self.doc.as_ref().map(ThreadDoc::selected_text);
-        match text.filter(|text| !text.is_empty()) {
-            Some(text) => {
-                self.composer.attach_quote(text);
-                self.composer.focus();
-                self.draft_at = Some(Instant::now());
-                self.estimate_at = Some(Instant::now());
-            }
-            None => self.warn("Select some text in the thread first.".to_owned()),
-        }
-    }
-
-    /// Puts the person's last message into the composer; sending it goes on in a fork.
-    pub fn edit_last(&mut self, model: &Model) {
-        let messages = model
-            .thread
-            .as_ref()
-            .map(|t| t.messages.as_slice())
-            .unwrap_or_default();
-        let last = messages
-            .iter()
-            .rev()
-            .find(|m| m.role() == transcript::Role::User && m.status() != Status::Deleted);
-        if let Some(message) = last {
-            self.editing = Some(message.id().clone());
-            self.composer.set_text(message.content().to_owned());
-            self.composer.attachments = message.context_blocks().to_vec();
-            self.composer.focus();
         }
     }
 
@@ -316,22 +264,23 @@ impl ChatView {
                 }
             }
             Change::Attachment(block) => {
-                self.composer.attachments.push(block);
+                self.composer.written.attachments.push(block);
                 self.draft_at = Some(Instant::now());
                 self.composer.focus();
                 self.estimate_at = Some(Instant::now());
             }
-            Change::Refused {
+            Change::BackToComposer {
                 text,
                 context_blocks,
                 reason,
             } => {
-                if self.composer.is_blank() {
-                    self.composer.set_text(text);
-                    self.composer.attachments = context_blocks;
-                    self.draft_at = Some(Instant::now());
+                self.put_back(Written {
+                    text,
+                    attachments: context_blocks,
+                });
+                if let Some(reason) = reason {
+                    self.warn(reason);
                 }
-                self.warn(reason);
             }
             Change::Warning(text) => self.warn(text),
             Change::Inspection(_, requests) => self.inspection = Some(Inspection::new(&requests)),
@@ -355,56 +304,8 @@ impl ChatView {
         } else {
             doc.set_status(&id, message_status(message, model));
         }
-        if let (Status::Complete, Some(note)) = (message.status(), message.error()) {
-            let note = note.to_owned();
-            self.warn(note);
-        }
         self.searches_again = self.find.is_open;
         self.estimate_at = Some(Instant::now());
-    }
-
-    /// What sending the composer's content means now; `None` when there is nothing to send.
-    pub fn send_intent(&mut self, model: &Model) -> Option<Intent> {
-        if self.composer.is_blank() && self.composer.attachments.is_empty() {
-            return None;
-        }
-        if let Some(reason) = blocked(model) {
-            self.warn(format!("{reason}."));
-            return None;
-        }
-        let thread = model.thread_id()?.clone();
-        let (text, context_blocks) = self.composer.take();
-        self.draft_at = Some(Instant::now());
-        let mode = match self.composer.mode {
-            Mode::Chat => SendMode::Chat,
-            Mode::Bonfire => SendMode::Bonfire,
-        };
-        self.composer.mode = Mode::Chat;
-        let message = SendMessage {
-            thread: Some(thread.clone()),
-            text,
-            targets: None,
-            context_blocks,
-            mode,
-        };
-        self.notes.retain(|note| note.restore.is_some());
-        let Some(edited) = self.editing.take() else {
-            return Some(Intent::Send(message));
-        };
-        let messages = model
-            .thread
-            .as_ref()
-            .map(|t| t.messages.as_slice())
-            .unwrap_or_default();
-        let seq = messages
-            .iter()
-            .find(|m| *m.id() == edited)
-            .map(|m| m.seq())?;
-        Some(Intent::Fork {
-            thread,
-            last_shared: seq.checked_sub(1),
-            resend: Some(Box::new(message)),
-        })
     }
 
     /// Draws the view and returns what the person wants.
@@ -564,11 +465,7 @@ impl ChatView {
                     actions.push(ChatAction::Command(Command::AttachFile));
                 }
                 ComposerAction::EditLast => actions.push(ChatAction::Command(Command::EditLast)),
-                ComposerAction::Changed => {
-                    let now = Instant::now();
-                    self.estimate_at.get_or_insert(now + ESTIMATE_PAUSE);
-                    self.draft_at = Some(now + DRAFT_PAUSE);
-                }
+                ComposerAction::Changed => self.composer_changed(),
                 ComposerAction::SetDefaultTarget(seat) => {
                     if let Some(thread) = model.thread_id().cloned() {
                         actions.push(intent(Intent::SetDefaultTarget { thread, seat }));
@@ -576,6 +473,12 @@ impl ChatView {
                 }
             }
         }
+    }
+
+    fn composer_changed(&mut self) {
+        let now = Instant::now();
+        self.estimate_at.get_or_insert(now + ESTIMATE_PAUSE);
+        self.draft_at = Some(now + DRAFT_PAUSE);
     }
 
     fn messages_ui(
@@ -587,7 +490,11 @@ impl ChatView {
     ) {
         let Some(doc) = &mut self.doc else { return };
         if doc.is_empty() {
-            super::empty_state::empty_state_ui(ui, tokens, context.model, &mut self.composer);
+            if let Some(text) = super::empty_state::empty_state_ui(ui, tokens, context.model) {
+                self.composer.set_text(text.to_owned());
+                self.composer.focus();
+                self.composer_changed();
+            }
             return;
         }
         let Some(thread) = context.model.thread_id().cloned() else {
@@ -595,32 +502,6 @@ impl ChatView {
         };
         for action in doc.show(ui, tokens) {
             actions.extend(thread_action(&thread, action, context.model));
-        }
-    }
-
-    /// Work that waits for a pause in the person's typing.
-    fn timed_work(&mut self, ctx: &egui::Context, model: &Model, actions: &mut Vec<ChatAction>) {
-        let Some(thread) = model.thread_id().cloned() else {
-            return;
-        };
-        let now = Instant::now();
-        actions.extend(self.left_draft.take().map(intent));
-        if self.estimate_at.take_if(|at| *at <= now).is_some() {
-            actions.push(intent(Intent::EstimatePrompt {
-                thread: thread.clone(),
-                draft: self.composer.text.clone(),
-                context_blocks: self.composer.attachments.clone(),
-            }));
-        }
-        if self.draft_at.take_if(|at| *at <= now).is_some() && self.editing.is_none() {
-            actions.push(intent(Intent::SetDraft {
-                thread,
-                text: self.composer.text.clone(),
-                context_blocks: self.composer.attachments.clone(),
-            }));
-        }
-        for at in [self.estimate_at, self.draft_at].into_iter().flatten() {
-            ctx.request_repaint_after(at.saturating_duration_since(now));
         }
     }
 }
@@ -633,21 +514,6 @@ fn secondary(tokens: &Tokens, text: &str) -> RichText {
     RichText::new(text)
         .size(tokens.metrics.typ.secondary)
         .color(tokens.text.secondary)
-}
-
-/// Why nothing can be sent now.
-fn blocked(model: &Model) -> Option<&'static str> {
-    let through_proxy = |id: &SeatId| {
-        let seat = model.seats.iter().find(|view| view.seat.id == *id);
-        seat.is_some_and(|view| view.seat.endpoint == "sidecar")
-    };
-    if model.shows_terms_notice && model.estimate.targets.iter().any(through_proxy) {
-        Some("Read the notice at the top first")
-    } else if !model.seats.iter().any(|view| view.seat.enabled) {
-        Some("Nobody sits at the table yet; add an endpoint or a seat in the settings")
-    } else {
-        None
-    }
 }
 
 /// Lays `content` out in the column that prose has.

@@ -9,14 +9,16 @@ use std::time::{Duration, Instant};
 
 use conversation::SendMode;
 use host::{
-    Channel, EndpointState, EndpointStatus, Event, Events, Host, HostHandle, HostOptions, Intent,
-    SeatView, SendMessage,
+    Channel, EndpointState, EndpointStatus, Event, Events, Host, HostHandle, HostNotice,
+    HostOptions, Intent, SeatView, SendMessage, Severity,
 };
 use serde_json::json;
 use transcript::{ContextBlock, Message, MessageId, Role, SeatId, Status, ThreadId, ThreadSummary};
 
 use super::thread::resolve;
-use super::{AskArgs, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Failure, home, read_stdin};
+use super::{
+    AskArgs, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Failure, home, printable, read_stdin,
+};
 
 /// Longest wait for the endpoints to say what they offer, where the seats follow from it.
 const ENDPOINTS_TIMEOUT: Duration = Duration::from_secs(15);
@@ -87,17 +89,19 @@ pub(super) fn run(args: &AskArgs) -> Result<u8, Failure> {
         } else {
             SendMode::Chat
         },
+        is_draft: false,
     }))?;
-    let code = asking.stream_to_end();
+    let end = asking.stream_to_end();
+    // What the turn left to write is written by now, or refused.
     host.shutdown();
-    asking.check_saved(code?)
+    asking.finish(end?)
 }
 
 fn attachments(folder: Option<&Path>, files: &[String]) -> Result<Vec<ContextBlock>, Failure> {
     files
         .iter()
         .map(|spec| {
-            let (path, range) = split_range(spec);
+            let (path, range) = split_range(spec)?;
             host::read_context_block(folder, &path, range)
                 .map_err(|e| Failure::usage(e.to_string()))
         })
@@ -105,17 +109,25 @@ fn attachments(folder: Option<&Path>, files: &[String]) -> Result<Vec<ContextBlo
 }
 
 /// `src/a.rs:10-42` is lines 10 to 42, unless a file of that very name exists.
-fn split_range(spec: &str) -> (PathBuf, Option<[u32; 2]>) {
+fn split_range(spec: &str) -> Result<(PathBuf, Option<[u32; 2]>), Failure> {
     let whole = PathBuf::from(spec);
     if whole.exists() {
-        return (whole, None);
+        return Ok((whole, None));
     }
     let parsed = spec.rsplit_once(':').and_then(|(path, lines)| {
         let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
-        let range = [first.parse().ok()?, last.parse().ok()?];
-        (1 <= range[0] && range[0] <= range[1]).then(|| (PathBuf::from(path), Some(range)))
+        let range: [u32; 2] = [first.parse().ok()?, last.parse().ok()?];
+        Some((path, range))
     });
-    parsed.unwrap_or((whole, None))
+    match parsed {
+        Some((path, range)) if 1 <= range[0] && range[0] <= range[1] => {
+            Ok((PathBuf::from(path), Some(range)))
+        }
+        Some((path, [first, last])) => Err(Failure::usage(format!(
+            "lines {first}-{last} are no range: the first is 1, and the last is not before the first ({path})"
+        ))),
+        None => Ok((whole, None)),
+    }
 }
 
 fn targets(to: &[String], seats: &[SeatView]) -> Result<Option<Vec<SeatId>>, Failure> {
@@ -136,6 +148,11 @@ fn targets(to: &[String], seats: &[SeatView]) -> Result<Option<Vec<SeatId>>, Fai
     }
     let mut chosen: Vec<SeatId> = Vec::new();
     for name in to.iter().map(|name| name.trim().trim_start_matches('@')) {
+        if name.is_empty() {
+            return Err(Failure::usage(
+                "--to names nobody; leave it out, or name seats",
+            ));
+        }
         let Some(seat) = enabled().find(|seat| seat.id.as_str().eq_ignore_ascii_case(name)) else {
             let known: Vec<&str> = enabled().map(|seat| seat.id.as_str()).collect();
             return Err(Failure::usage(format!(
@@ -165,6 +182,14 @@ fn patience_with(seats: &[SeatView], endpoints: &[EndpointStatus]) -> Duration {
     }
 }
 
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Ok,
+    Failed,
+    Stopped,
+}
+
 struct Asking<'a> {
     json: bool,
     handle: &'a HostHandle,
@@ -173,6 +198,10 @@ struct Asking<'a> {
     names: HashMap<SeatId, String>,
     threads: Arc<Vec<ThreadSummary>>,
     out: Box<dyn Write>,
+    /// Why the output was not written, where its reader isn't simply gone.
+    write_error: Option<std::io::Error>,
+    /// Why the conversation was not saved.
+    unsaved: Option<String>,
     /// Whether the last character written ended a line.
     at_line_start: bool,
 }
@@ -192,6 +221,8 @@ impl<'a> Asking<'a> {
             names: HashMap::new(),
             threads: Arc::default(),
             out: Box::new(std::io::stdout()),
+            write_error: None,
+            unsaved: None,
             at_line_start: true,
         }
     }
@@ -209,6 +240,11 @@ impl<'a> Asking<'a> {
                     self.threads = Arc::clone(&snapshot.threads);
                     patience = patience_with(&seats, &snapshot.endpoints);
                     for problem in &snapshot.settings_problems {
+                        if problem.is_fatal {
+                            // Without its settings the table may be another one than the person means.
+                            self.line(&json!({"type": "done", "ok": false}));
+                            return Err(Failure::usage(problem.to_string()));
+                        }
                         self.warn(&problem.to_string());
                     }
                     if let Some(reason) = &snapshot.read_only {
@@ -226,6 +262,9 @@ impl<'a> Asking<'a> {
                 seats = now;
             }
         }
+        if let Some(label) = seats.iter().find_map(|view| view.demo_label) {
+            self.warn(label);
+        }
         self.names = seats
             .iter()
             .map(|v| (v.seat.id.clone(), v.seat.display_name.clone()))
@@ -240,7 +279,10 @@ impl<'a> Asking<'a> {
             match self.events.recv_timeout(POLL) {
                 Some(Event::ThreadOpened(thread)) if thread.id == *id => return Ok(()),
                 Some(Event::Notices(notices)) => {
-                    if let Some(notice) = notices.iter().find(|n| n.text.contains(id.as_str())) {
+                    let refusal = |n: &&HostNotice| {
+                        n.severity == Severity::Error && n.text.contains(id.as_str())
+                    };
+                    if let Some(notice) = notices.iter().find(refusal) {
                         return Err(Failure::usage(notice.text.clone()));
                     }
                 }
@@ -252,23 +294,34 @@ impl<'a> Asking<'a> {
         )))
     }
 
-    /// Turns success into failure when the disk did not take the conversation.
-    fn check_saved(&mut self, code: u8) -> Result<u8, Failure> {
-        let mut unsaved = None;
+    fn note_unsaved(&mut self, notices: &[HostNotice]) {
+        let refusal = |n: &&HostNotice| n.is_persistent && n.severity == Severity::Error;
+        self.unsaved = notices.iter().find(refusal).map(|n| n.text.clone());
+    }
+
+    /// Says how it ended. It is no success when the disk did not take the conversation, or the output not all of it.
+    fn finish(&mut self, end: End) -> Result<u8, Failure> {
         while let Some(event) = self.events.recv_timeout(Duration::ZERO) {
             if let Event::Notices(notices) = event {
-                unsaved = notices
-                    .into_iter()
-                    .find(|n| n.is_persistent && n.severity == host::Severity::Error);
+                self.note_unsaved(&notices);
             }
         }
-        match unsaved {
-            Some(notice) if code == EXIT_OK => Err(Failure::failed(notice.text)),
-            _ => Ok(code),
+        let ok = end == End::Ok && self.unsaved.is_none();
+        self.line(&json!({"type": "done", "ok": ok}));
+        if let Some(error) = &self.write_error {
+            return Err(Failure::failed(format!(
+                "the answer could not be written: {error} (standard output)"
+            )));
+        }
+        match (end, &self.unsaved) {
+            (End::Ok, Some(why)) => Err(Failure::failed(why.clone())),
+            (End::Ok, None) => Ok(EXIT_OK),
+            (End::Failed, _) => Ok(EXIT_FAILED),
+            (End::Stopped, _) => Ok(EXIT_INTERRUPTED),
         }
     }
 
-    fn stream_to_end(&mut self) -> Result<u8, Failure> {
+    fn stream_to_end(&mut self) -> Result<End, Failure> {
         let mut thread: Option<ThreadId> = None;
         let mut stop_deadline: Option<Instant> = None;
         loop {
@@ -279,7 +332,7 @@ impl<'a> Asking<'a> {
                 }
             }
             if stop_deadline.is_some_and(|at| Instant::now() > at || thread.is_none()) {
-                return Ok(EXIT_INTERRUPTED);
+                return Ok(End::Stopped);
             }
             let Some(event) = self.events.recv_timeout(POLL) else {
                 continue;
@@ -310,22 +363,19 @@ impl<'a> Asking<'a> {
                     return Err(Failure::usage(reason));
                 }
                 Event::Notices(notices) => {
-                    for notice in notices
-                        .iter()
-                        .filter(|n| n.severity == host::Severity::Error)
-                    {
+                    self.note_unsaved(&notices);
+                    for notice in notices.iter().filter(|n| n.severity == Severity::Error) {
                         self.warn(&notice.text);
                     }
                 }
                 Event::TurnEnded { thread: id, ok, .. } if Some(&id) == thread.as_ref() => {
-                    self.line(&json!({"type": "done", "ok": ok}));
                     let stopped = self.interrupted.load(Ordering::SeqCst);
                     return Ok(if stopped {
-                        EXIT_INTERRUPTED
+                        End::Stopped
                     } else if ok {
-                        EXIT_OK
+                        End::Ok
                     } else {
-                        EXIT_FAILED
+                        End::Failed
                     });
                 }
                 Event::Ended => {
@@ -402,7 +452,7 @@ impl<'a> Asking<'a> {
             } else {
                 ("", "")
             };
-            self.write(&format!("{on}[{name}]{off}\n"));
+            self.write(&format!("{on}[{}]{off}\n", printable(name)));
         }
     }
 
@@ -411,10 +461,7 @@ impl<'a> Asking<'a> {
         if self.json {
             return;
         }
-        let safe: String = text
-            .chars()
-            .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-            .collect();
+        let safe = printable(text);
         if !safe.is_empty() {
             self.at_line_start = safe.ends_with('\n');
             self.write(&safe);
@@ -438,23 +485,21 @@ impl<'a> Asking<'a> {
     fn complain(&mut self, text: &str) {
         if !self.json {
             self.end_line();
-            let safe: String = text
-                .chars()
-                .filter(|c| !c.is_control() || *c == '\n')
-                .collect();
-            let _closed = writeln!(std::io::stderr(), "folkmoot: {safe}");
+            let _closed = writeln!(std::io::stderr(), "folkmoot: {}", printable(text));
         }
     }
 
     /// Writes and flushes. When the reader has gone away, the turn is stopped and what arrived is kept.
     fn write(&mut self, text: &str) {
-        if self
-            .out
-            .write_all(text.as_bytes())
-            .and_then(|()| self.out.flush())
-            .is_err()
-        {
+        if self.write_error.is_some() {
+            return;
+        }
+        let written = self.out.write_all(text.as_bytes());
+        if let Err(error) = written.and_then(|()| self.out.flush()) {
             self.interrupted.store(true, Ordering::SeqCst);
+            if error.kind() != std::io::ErrorKind::BrokenPipe {
+                self.write_error = Some(error);
+            }
         }
     }
 }
@@ -527,13 +572,13 @@ mod tests {
 
     #[test]
     fn lines_of_a_file_are_named_after_a_colon() {
-        assert_eq!(split_range("a.rs"), (PathBuf::from("a.rs"), None));
-        assert_eq!(
-            split_range("a.rs:10-42"),
-            (PathBuf::from("a.rs"), Some([10, 42]))
-        );
-        assert_eq!(split_range("a.rs:7"), (PathBuf::from("a.rs"), Some([7, 7])));
-        assert_eq!(split_range("a.rs:9-2"), (PathBuf::from("a.rs:9-2"), None));
-        assert_eq!(split_range("C:x"), (PathBuf::from("C:x"), None));
+        let split = |spec: &str| split_range(spec).ok();
+        let file = |name: &str, range| Some((PathBuf::from(name), range));
+        assert_eq!(split("a.rs"), file("a.rs", None));
+        assert_eq!(split("a.rs:10-42"), file("a.rs", Some([10, 42])));
+        assert_eq!(split("a.rs:7"), file("a.rs", Some([7, 7])));
+        assert_eq!(split("C:x"), file("C:x", None));
+        assert_eq!(split("a.rs:9-2"), None);
+        assert_eq!(split("a.rs:0"), None);
     }
 }

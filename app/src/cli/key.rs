@@ -4,6 +4,9 @@ use std::io::{IsTerminal, Write};
 
 use super::{EXIT_OK, Failure, KeyCommand, home, print, read_stdin};
 
+/// Longest key that is taken, in bytes; the longest tokens in use have a few thousand.
+const MAX_KEY_BYTES: usize = 16 << 10;
+
 pub(super) fn run(command: &KeyCommand) -> Result<u8, Failure> {
     let home = home()?;
     let vault = models::Vault::open(&home, models::VaultKind::Auto)?;
@@ -21,13 +24,25 @@ pub(super) fn run(command: &KeyCommand) -> Result<u8, Failure> {
                     }
                 )));
             }
+            let takes_none = |e: &&host::settings::EndpointSettings| {
+                e.id == *endpoint && e.auth == host::settings::EndpointAuth::None
+            };
+            if settings.endpoints.iter().any(|e| takes_none(&e)) {
+                return Err(Failure::usage(format!(
+                    "endpoint {endpoint} takes no key as the settings are; write auth = \"vault\" there first ({})",
+                    host::settings_path(&home).display()
+                )));
+            }
             if std::io::stdin().is_terminal() {
                 let _closed = writeln!(std::io::stderr(), "Paste the key, then Enter and Ctrl+D:");
             }
             let key = read_stdin()?;
             let key = key.trim();
-            if key.is_empty() || key.contains(char::is_whitespace) {
-                return Err(Failure::usage("a key is one word; nothing was stored"));
+            let is_word = |c: char| c.is_ascii_graphic();
+            if key.is_empty() || key.len() > MAX_KEY_BYTES || !key.chars().all(is_word) {
+                return Err(Failure::usage(format!(
+                    "a key is one word of ASCII letters, digits and signs, at most {MAX_KEY_BYTES} long; nothing was stored"
+                )));
             }
             vault.set(endpoint, &models::SecretString::new(key.to_owned()))?;
             Ok(EXIT_OK)

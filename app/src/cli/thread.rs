@@ -86,8 +86,12 @@ fn list(store: &ThreadStore, as_json: bool, all: bool) -> Result<u8, Failure> {
 fn show(store: &mut ThreadStore, id: &str) -> Result<u8, Failure> {
     let thread = load(store, id)?;
     let mut bytes = Vec::new();
-    transcript::export_markdown(&thread, &HashMap::new(), &mut bytes)?;
+    as_markdown(&thread, &mut bytes)?;
     print(printable(&String::from_utf8_lossy(&bytes)).as_bytes())
+}
+
+fn as_markdown(thread: &transcript::Thread, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    transcript::export_markdown(thread.title(), thread.messages(), &HashMap::new(), out)
 }
 
 fn export(store: &mut ThreadStore, id: &str, format: ExportFormat) -> Result<u8, Failure> {
@@ -95,7 +99,7 @@ fn export(store: &mut ThreadStore, id: &str, format: ExportFormat) -> Result<u8,
     let mut out = BufWriter::new(std::io::stdout().lock());
     let written = match format {
         ExportFormat::Json => transcript::export_json(&thread, &mut out),
-        ExportFormat::Markdown => transcript::export_markdown(&thread, &HashMap::new(), &mut out),
+        ExportFormat::Markdown => as_markdown(&thread, &mut out),
     };
     match written.and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),

@@ -257,6 +257,9 @@ fn parse_address(text: &str) -> Result<Url, String> {
         format!("http://{text}")
     };
     match Url::parse(&with_scheme) {
+        Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+            Err("The address must hold no name or password; a key is stored apart.".to_owned())
+        }
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.host().is_some() => Ok(url),
         _ => Err(format!(
             "{text:?} is not an address; one looks like http://127.0.0.1:8080/v1"

@@ -10,11 +10,12 @@ use crate::theme::{Tokens, fonts::Families};
 use crate::widgets::icons::{self, icon_button};
 use crate::widgets::text_field::text_field;
 
-const EFFORTS: [(&str, &str); 4] = [
+const EFFORTS: [(&str, &str); 5] = [
     ("", "as the model decides"),
     ("low", "low"),
     ("medium", "medium"),
     ("high", "high"),
+    ("max", "max"),
 ];
 
 /// What is being typed in the section on seats.

@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use conversation::PromptMessage;
 use host::settings::{Settings, SettingsProblem};
 use host::{
-    Channel, EndpointStatus, Event, GraphState, HostNotice, QueueState, SeatView, Snapshot,
-    ThreadSnapshot, TurnState,
+    Channel, EndpointStatus, Event, GraphState, HostNotice, InspectedRequest, QueueState, SeatView,
+    Snapshot, ThreadSnapshot, TurnState,
 };
 use transcript::{ContextBlock, MessageId, SeatId, ThreadId, ThreadSummary};
 
@@ -40,19 +39,19 @@ pub enum Change {
     Reasoning(MessageId, String),
     /// An attachment for the composer.
     Attachment(ContextBlock),
-    /// A send was refused; its text goes back to the composer.
-    Refused {
+    /// What was sent or waited goes back to the composer.
+    BackToComposer {
         /// The text.
         text: String,
         /// The attachments.
         context_blocks: Vec<ContextBlock>,
-        /// Why.
-        reason: String,
+        /// Why, where it was not the person's wish.
+        reason: Option<String>,
     },
     /// Something to know about the shown thread.
     Warning(String),
     /// What a seat was shown for a message.
-    Inspection(MessageId, Vec<(String, Vec<PromptMessage>)>),
+    Inspection(MessageId, Vec<InspectedRequest>),
     /// What the code graph answers to a question, as text.
     GraphAnswer(u64, Result<String, String>),
     /// Seats changed, so colours and names may have.
@@ -269,6 +268,12 @@ impl Model {
             }
             Event::Delta(delta) => {
                 let thread = self.shown(&delta.thread)?;
+                // What came for a reply that has ended meanwhile is no part of the next one.
+                let growing = thread.messages.last()?;
+                let grows = growing.status() == transcript::Status::Streaming;
+                if !grows || *growing.id() != delta.message {
+                    return None;
+                }
                 match delta.channel {
                     Channel::Reply => self.live_text.push_str(&delta.text),
                     Channel::Reasoning => thread.live_reasoning.push_str(&delta.text),
@@ -308,15 +313,33 @@ impl Model {
                 Some(Change::Inspection(message, requests))
             }
             Event::SendRefused {
+                thread,
                 text,
                 context_blocks,
                 reason,
-                ..
-            } => Some(Change::Refused {
+            } => {
+                // The host keeps it as the draft of its thread, which is another one.
+                if let Some(thread) = thread {
+                    self.shown(&thread)?;
+                }
+                Some(Change::BackToComposer {
+                    text,
+                    context_blocks,
+                    reason: Some(reason),
+                })
+            }
+            Event::Unqueued {
+                thread,
                 text,
                 context_blocks,
-                reason,
-            }),
+            } => {
+                self.shown(&thread)?;
+                Some(Change::BackToComposer {
+                    text,
+                    context_blocks,
+                    reason: None,
+                })
+            }
             _ => None,
         }
     }

@@ -160,7 +160,9 @@ fn notice_row_ui(ui: &mut Ui, tokens: &Tokens, notice: &HostNotice) -> bool {
     ui.horizontal_top(|ui| {
         ui.label(icons::icon_text(icon, tokens).color(color));
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Min), |ui| {
-            closed = icon_button(ui, tokens, icons::X, "Dismiss", None).clicked();
+            // What is persistent goes when its cause does.
+            closed = !notice.is_persistent
+                && icon_button(ui, tokens, icons::X, "Dismiss", None).clicked();
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Min), |ui| {
                 ui.add(egui::Label::new(&notice.text).wrap());
             });

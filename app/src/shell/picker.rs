@@ -149,6 +149,10 @@ impl Picker {
     }
 
     fn take_keys(&mut self, ctx: &egui::Context) -> PickerOutcome {
+        if self.is_new {
+            // The key that opened it is still there.
+            return PickerOutcome::Open;
+        }
         let count = self.found.len();
         let none = egui::Modifiers::NONE;
         let (down, up, page_down, page_up, enter, escape) = ctx.input_mut(|i| {
@@ -249,7 +253,11 @@ impl Picker {
         let detail = RichText::new(&item.detail)
             .size(tokens.metrics.typ.secondary)
             .family(Families::default().tabular)
-            .color(tokens.text.secondary);
+            .color(if is_selected {
+                tokens.text.primary
+            } else {
+                tokens.text.secondary
+            });
         row_ui.add(egui::Label::new(detail).selectable(false));
         row_ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             ui.add(egui::Label::new(&item.label).truncate().selectable(false));

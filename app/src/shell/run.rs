@@ -121,7 +121,7 @@ impl Shell {
                 self.send(Intent::Archive(id, !archived));
             }
             Command::DeleteThread => self.delete_thread(id),
-            Command::FindInThread => self.chat.find.open(),
+            Command::FindInThread => self.chat.open_find(),
             Command::FindNext => self.chat.step_find(true),
             Command::FindPrevious => self.chat.step_find(false),
             Command::JumpToLatest => self.chat.jump_to_latest(),
@@ -163,7 +163,17 @@ impl Shell {
         let Some(thread) = &self.model.thread else {
             return;
         };
-        self.clipboard = Some(crate::chat::thread_as_markdown(thread, &self.model.seats));
+        let name = |view: &host::SeatView| (view.seat.id.clone(), view.seat.display_name.clone());
+        let names = self.model.seats.iter().map(name).collect();
+        let mut bytes = Vec::new();
+        let written =
+            transcript::export_markdown(&thread.title, &thread.messages, &names, &mut bytes);
+        match written {
+            Ok(()) => self.clipboard = Some(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(error) => self
+                .chat
+                .warn(format!("The thread was not copied: {error}.")),
+        }
     }
 
     pub(super) fn delete_thread(&mut self, thread: ThreadId) {

@@ -107,8 +107,10 @@ fn has_display() -> bool {
     !cfg!(all(unix, not(target_os = "macos"))) || set("DISPLAY") || set("WAYLAND_DISPLAY")
 }
 
+/// How the window was last. The host, which owns the file, says so when it can't be read.
 fn remembered_window(home: &std::path::Path) -> WindowState {
-    WindowState::from_json(&host::ClientState::load(home).0.window)
+    let state = host::ClientState::peek(home).unwrap_or_default();
+    WindowState::from_json(&state.window)
 }
 
 fn viewport(window: &WindowState) -> egui::ViewportBuilder {

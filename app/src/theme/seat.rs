@@ -24,11 +24,32 @@ pub fn seat_color(color: SeatColor, tokens: &Tokens) -> Color32 {
         SeatColor::Nth(n) => tokens.seat[n % tokens.seat.len()],
         SeatColor::Chosen(color) => color.to_opaque(),
     };
-    let pole = match tokens.mode {
+    readable(
+        wanted,
+        pole(tokens),
+        &[tokens.surface.base, tokens.surface.raised],
+    )
+}
+
+/// Text and background of a chip in a colour, on `surface.raised`; the text reads on it with at least 4.5:1.
+pub fn chip_colors(color: Color32, tokens: &Tokens) -> (Color32, Color32) {
+    /// How much of the colour is in the background.
+    const TINT: f32 = 0.18;
+    let background = mix(tokens.surface.raised, color.to_opaque(), TINT);
+    (readable_on(color, background, tokens), background)
+}
+
+/// A colour moved as far as it takes to be read on a surface with at least 4.5:1.
+pub fn readable_on(color: Color32, surface: Color32, tokens: &Tokens) -> Color32 {
+    readable(color.to_opaque(), pole(tokens), &[surface])
+}
+
+/// Where contrast grows towards.
+fn pole(tokens: &Tokens) -> Color32 {
+    match tokens.mode {
         Mode::Dark => Color32::WHITE,
         Mode::Light => Color32::BLACK,
-    };
-    readable(wanted, pole, &[tokens.surface.base, tokens.surface.raised])
+    }
 }
 
 /// Moves `color` towards `pole` by the least step that reads on all `surfaces`.
@@ -61,6 +82,23 @@ mod tests {
                     prop_assert!(contrast_ratio(color, surface) >= MIN_CONTRAST);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn chips_and_warnings_on_buttons_can_be_read_in_every_theme() {
+        for name in ThemeName::ALL {
+            let tokens = Tokens::builtin(name);
+            let others = [tokens.accent, tokens.state.warn, tokens.state.error];
+            for color in tokens.seat.iter().copied().chain(others) {
+                let (text, background) = chip_colors(color, &tokens);
+                let ratio = contrast_ratio(text, background);
+                assert!(ratio >= MIN_CONTRAST, "{name:?} {color:?}: {ratio}");
+            }
+            let visuals = crate::theme::egui_style(&tokens).visuals;
+            let fill = visuals.widgets.inactive.weak_bg_fill;
+            let stop = readable_on(tokens.state.error, fill, &tokens);
+            assert!(contrast_ratio(stop, fill) >= MIN_CONTRAST, "{name:?}");
         }
     }
 

@@ -63,10 +63,11 @@ struct Content {
     typography: Option<Arc<Typography>>,
     theme_epoch: u64,
     selection: Option<Selection>,
-    /// Matches of it are marked.
     /// What is marked wherever it stands; empty for nothing.
     marked: String,
     focused: Option<usize>,
+    /// Whether the list got the focus by other means than the pointer, so that it must be seen.
+    is_reached_by_keys: bool,
     hovered: Option<usize>,
     /// Rows of the last frame.
     rects: Vec<(usize, Rect)>,
@@ -95,6 +96,7 @@ impl ThreadDoc {
                 selection: None,
                 marked: String::new(),
                 focused: None,
+                is_reached_by_keys: true,
                 hovered: None,
                 rects: Vec::new(),
                 view: Rect::NOTHING,

@@ -4,7 +4,7 @@ use egui::Key;
 use egui::accesskit::Role;
 
 use crate::table::{SHORT_ANSWERS, Table};
-use crate::window::{CTRL, Window};
+use crate::window::{CTRL, CTRL_SHIFT, Window};
 
 #[test]
 fn a_draft_survives_the_end_of_the_program() {
@@ -71,11 +71,13 @@ fn a_message_written_during_a_turn_waits_for_its_end() {
     window.say("three");
     window.until_seen("Waits: three");
     assert!(!window.messages().iter().any(|m| m.text == "two"));
-    // The second of the two is taken out again.
-    let out = "Take it out of the queue";
+    // The second of the two is taken out again, and stands before what is being written.
+    window.type_text("four");
+    let out = "Take it back out of the queue";
     let last = window.buttons(out).last().copied().unwrap();
     window.click_at(last);
     window.until_gone("Waits: three");
+    window.until("it is in the composer", |w| w.draft() == "three\n\nfour");
     table.server.open_gate("rest");
     window.until_answered("Second answer.");
     let texts: Vec<String> = window.messages().into_iter().map(|m| m.text).collect();
@@ -124,6 +126,38 @@ fn escape_ends_the_editing_and_changes_nothing() {
     window.until_gone("You are editing an earlier message.");
     assert_eq!(window.draft(), "");
     assert_eq!(window.threads().len(), 1);
+}
+
+#[test]
+fn what_was_being_written_comes_back_after_an_edit() {
+    let table = Table::set(SHORT_ANSWERS);
+    let mut window = Window::open(table.home());
+    window.say("a question");
+    window.until_answered("Ann's answer.");
+    window.type_text("half a thought");
+    let edit = |window: &mut Window| {
+        window.press_with(CTRL_SHIFT, Key::P);
+        window.type_text("edit my last");
+        window.press(Key::Enter);
+        window.until_seen("You are editing an earlier message.");
+        assert_eq!(window.draft(), "a question");
+    };
+    edit(&mut window);
+    window.press(Key::Escape);
+    window.until_gone("You are editing an earlier message.");
+    assert_eq!(window.draft(), "half a thought");
+    // Sent, the edit goes on in a fork; the draft stays with its thread.
+    edit(&mut window);
+    window.type_text(", again");
+    window.press(Key::Enter);
+    window.until("the fork", |w| {
+        w.threads().len() == 2 && w.draft().is_empty()
+    });
+    window.until_answered("Ann's answer.");
+    window.press_with(CTRL, Key::P);
+    window.press(Key::ArrowDown);
+    window.press(Key::Enter);
+    window.until("the draft", |w| w.draft() == "half a thought");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn thoughts_are_a_closed_line_that_opens() {
     );
     let mut window = Window::open(table.home());
     window.say("think");
-    let thoughts = "Thinking  ·  23 bytes";
+    let thoughts = "Thinking  ·  23 B";
     window.until("the thoughts", |w| w.has(Role::Button, thoughts));
     let height = window.list_height();
     window.click(thoughts);

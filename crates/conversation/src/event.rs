@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use transcript::{Message, MessageId, SeatId, ThreadId};
+use transcript::{Message, MessageId, ThreadId};
 
 use crate::output::{Purpose, Queued};
 
@@ -71,17 +71,6 @@ pub enum TurnEvent {
         message_ids: Vec<MessageId>,
         /// Whether the prompt is too long for the seat even so.
         over_budget: bool,
-    },
-    /// A reply has a line that begins with somebody else's label.
-    ForeignLabel {
-        /// Which thread.
-        thread: ThreadId,
-        /// In which turn.
-        generation: u64,
-        /// The reply.
-        message: MessageId,
-        /// Whose label.
-        speaker: SeatId,
     },
     /// What waits has changed.
     QueueChanged {

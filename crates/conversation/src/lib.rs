@@ -67,4 +67,5 @@ pub use output::{Durability, Effort, Output, Purpose, Queued, QueuedKind, Reques
 pub use prompt::{Prompt, PromptMessage, PromptOptions, PromptRole, assemble, assemble_without};
 pub use router::{RouterMode, Routing, RoutingReason, last_addressed, route};
 pub use seat::Seat;
+pub use turn::failed_attempts;
 pub use turn_context::TurnContext;

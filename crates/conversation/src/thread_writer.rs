@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use transcript::{
-    Message, MessageId, NewMessage, SeatId, Settlement, Thread, ThreadError, ThreadId,
+    Message, MessageId, NewMessage, SeatId, Settlement, Status, Thread, ThreadError, ThreadId,
 };
 
 use crate::Seat;
@@ -98,23 +98,29 @@ impl ThreadWriter<'_, '_> {
         message.is_some_and(|message| !message.content().trim().is_empty())
     }
 
-    pub(crate) fn settle(&mut self, id: &MessageId, end: Settlement) {
+    /// Ends a reply. One with a line that begins with somebody else's label is complete with a note that says so.
+    pub(crate) fn settle(&mut self, id: &MessageId, mut end: Settlement) {
+        if end.status == Status::Complete
+            && let Some(claimed) = self.claimed_speaker(id, &end)
+        {
+            let claim = format!("a line claims to be by {claimed}; it is the seat's own text");
+            let notes = end.error.into_iter().chain([claim]).collect::<Vec<_>>();
+            end.error = Some(notes.join("; "));
+        }
         match self.thread.settle(id, end, self.context.now) {
-            Ok(message) => {
-                let speaker =
-                    foreign_label(message.content(), self.context.seats, message.speaker());
-                self.changed(message);
-                if let Some(speaker) = speaker {
-                    self.tell(|thread, generation| TurnEvent::ForeignLabel {
-                        thread,
-                        generation,
-                        message: id.clone(),
-                        speaker,
-                    });
-                }
-            }
+            Ok(message) => self.changed(message),
             Err(error) => self.warn(error.to_string()),
         }
+    }
+
+    /// The name of another speaker whose label begins a line of a reply.
+    fn claimed_speaker(&self, id: &MessageId, end: &Settlement) -> Option<String> {
+        let message = self.thread.message(id)?;
+        let text = end.content.as_deref().unwrap_or(message.content());
+        let seats = self.context.seats;
+        let speaker = foreign_label(text, seats, message.speaker())?;
+        let seat = seats.iter().find(|seat| seat.id == speaker);
+        Some(seat.map_or_else(|| speaker.to_string(), |seat| seat.display_name.clone()))
     }
 
     pub(crate) fn tombstone(&mut self, id: &MessageId) {

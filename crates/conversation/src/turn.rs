@@ -147,7 +147,7 @@ pub(crate) fn open_retry(message_id: &MessageId, writer: &mut ThreadWriter<'_, '
 }
 
 /// The replies of the same seat to the same message of the person that failed or were stopped.
-fn failed_attempts(thread: &Thread, attempt: &Message) -> Vec<MessageId> {
+pub fn failed_attempts(thread: &Thread, attempt: &Message) -> Vec<MessageId> {
     let messages = thread.messages();
     let is_user = |message: &&Arc<Message>| message.role() == Role::User;
     let at = usize::try_from(attempt.seq()).map_or(messages.len(), |at| at.min(messages.len()));

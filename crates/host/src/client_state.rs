@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use transcript::{ContextBlock, SeatId, ThreadId};
+use transcript::{ContextBlock, SeatId, ThreadId, Timestamp};
 
 /// A person's choice for a seat that comes from the live model list. Never written into the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,34 +81,32 @@ impl ClientState {
         home.join("store").join("state.json")
     }
 
-    /// Reads it; a missing file is the empty state. A broken one is moved aside and named in the error,
-    /// together with the empty state to go on with.
+    /// Reads it, for whoever may write it; a missing file is the empty state. One that can't be read is moved aside,
+    /// whatever the reason, so that no later write takes its place; the text says where it is kept.
     pub fn load(home: &Path) -> (Self, Option<String>) {
         let path = Self::path(home);
-        let text = match read_small_file(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return (Self::default(), None);
-            }
-            Err(error) => {
+        Self::peek(home).map_or_else(
+            |error| {
+                let kept = put_aside(&path).unwrap_or(path);
                 let what = format!(
-                    "drafts and window layout could not be read: {error} ({})",
-                    path.display()
-                );
-                return (Self::default(), Some(what));
-            }
-        };
-        match serde_json::from_str(&text) {
-            Ok(state) => (state, None),
-            Err(error) => {
-                let aside = path.with_extension("corrupt.json");
-                let kept = std::fs::rename(&path, &aside).map_or(path, |()| aside);
-                let what = format!(
-                    "drafts and window layout were unreadable and start afresh: {error}; the old file is kept ({})",
+                    "drafts and window layout could not be read and start afresh: {error}; the old file is kept ({})",
                     kept.display()
                 );
                 (Self::default(), Some(what))
-            }
+            },
+            |state| (state, None),
+        )
+    }
+
+    /// Reads it and touches nothing; a missing file is the empty state.
+    ///
+    /// # Errors
+    /// When it is no regular file, no state, or the disk refuses.
+    pub fn peek(home: &Path) -> std::io::Result<Self> {
+        match read_regular_file(&Self::path(home), u64::MAX) {
+            Ok(text) => Ok(serde_json::from_str(&text)?),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error),
         }
     }
 
@@ -122,21 +120,43 @@ impl ClientState {
     }
 }
 
-/// Largest file that is read whole without being asked for, in bytes.
-const SMALL_FILE_BYTES: u64 = 4 << 20;
+/// Gives a file a name that tells when it was found wanting, and takes nobody else's place.
+fn put_aside(path: &Path) -> std::io::Result<PathBuf> {
+    let mut stamp = Timestamp::now().to_string();
+    stamp.retain(|c| c.is_ascii_alphanumeric());
+    let name = |nth: u32| match nth {
+        1 => path.with_extension(format!("corrupt-{stamp}.json")),
+        _ => path.with_extension(format!("corrupt-{stamp}-{nth}.json")),
+    };
+    let mut nth = 1;
+    while name(nth).symlink_metadata().is_ok() {
+        nth += 1;
+    }
+    std::fs::rename(path, name(nth))?;
+    Ok(name(nth))
+}
 
-/// Reads a text file of the program's own. Pipes, devices and huge files are refused: reading them might never
-/// end.
+/// Largest file of settings that is read, in bytes.
+const LARGEST_SETTINGS: u64 = 4 << 20;
+
+/// Reads a file that a person writes. Pipes, devices and huge files are refused: reading them might never end.
 ///
 /// # Errors
 /// When it is no regular file, larger than 4 MiB, not UTF-8, or the disk refuses.
 pub(crate) fn read_small_file(path: &Path) -> std::io::Result<String> {
+    read_regular_file(path, LARGEST_SETTINGS)
+}
+
+fn read_regular_file(path: &Path, largest: u64) -> std::io::Result<String> {
     let metadata = std::fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(std::io::Error::other("it is not a regular file"));
     }
-    if metadata.len() > SMALL_FILE_BYTES {
-        return Err(std::io::Error::other("it is larger than 4 MiB"));
+    if metadata.len() > largest {
+        let most = largest >> 20;
+        return Err(std::io::Error::other(format!(
+            "it is larger than {most} MiB"
+        )));
     }
     std::fs::read_to_string(path)
 }
@@ -232,16 +252,29 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_state_is_kept_aside_and_named() {
+    fn a_state_that_cannot_be_read_is_kept_aside_each_time_and_a_look_changes_nothing() {
         let home = tempfile::tempdir().unwrap();
         let path = ClientState::path(home.path());
-        write_atomically(&path, b"{ not json").unwrap();
-        let (state, problem) = ClientState::load(home.path());
-        assert_eq!(state, ClientState::default());
-        assert!(problem.unwrap().contains("state.corrupt.json"));
-        assert_eq!(
-            std::fs::read(path.with_extension("corrupt.json")).unwrap(),
-            b"{ not json"
-        );
+        let not_utf8: &[u8] = &[0xff, 0xfe];
+        for broken in [b"{ not json", not_utf8] {
+            write_atomically(&path, broken).unwrap();
+            assert!(ClientState::peek(home.path()).is_err());
+            assert_eq!(std::fs::read(&path).unwrap(), broken);
+            let (state, problem) = ClientState::load(home.path());
+            assert_eq!(state, ClientState::default());
+            assert!(!path.exists());
+            let problem = problem.unwrap();
+            let kept = problem.rsplit_once('(').unwrap().1.trim_end_matches(')');
+            assert_eq!(std::fs::read(kept).unwrap(), broken);
+        }
+    }
+
+    #[test]
+    fn drafts_of_any_size_are_read_again() {
+        let home = tempfile::tempdir().unwrap();
+        let mut state = ClientState::default();
+        state.drafts.insert("t".into(), "long ".repeat(1 << 20));
+        state.save(home.path()).unwrap();
+        assert_eq!(ClientState::load(home.path()), (state, None));
     }
 }

@@ -80,6 +80,8 @@ pub(crate) struct Core {
     keys: HashMap<String, SecretString>,
     client: Client,
     demo: Option<Rehearsal>,
+    /// Servers of the demo table that were replaced while a reply streamed; they go when none does.
+    retired_demos: Vec<Rehearsal>,
     demo_when_empty: bool,
     endpoints: Arc<Vec<EndpointStatus>>,
     endpoint_checks: BTreeMap<String, u64>,
@@ -141,6 +143,7 @@ impl Core {
             keys: HashMap::new(),
             client,
             demo: None,
+            retired_demos: Vec::new(),
             demo_when_empty: parts.demo_when_empty,
             endpoints: Arc::default(),
             endpoint_checks: BTreeMap::new(),
@@ -219,9 +222,7 @@ impl Core {
             Intent::AskGraph(number, question) => self.ask_graph(number, question),
             Intent::TrustFolder(folder) => self.trust_folder(folder).await,
             Intent::Send(message) => self.send(message),
-            Intent::Unqueue(thread, message_id) => {
-                self.input(&thread, Input::Unqueue { message_id });
-            }
+            Intent::Unqueue(thread, message_id) => self.unqueue(&thread, message_id),
             Intent::ResumeQueue(thread) => {
                 self.input(&thread, Input::Resume);
             }

@@ -33,6 +33,16 @@ pub enum AttachError {
     /// Not text.
     #[error("file is not text in UTF-8 ({})", .0.display())]
     NotText(PathBuf),
+    /// The lines asked for aren't there.
+    #[error("file has {lines} lines, so line {first} can't be attached ({})", path.display())]
+    NoSuchLines {
+        /// The file.
+        path: PathBuf,
+        /// How many lines it has.
+        lines: usize,
+        /// The first line asked for.
+        first: u32,
+    },
     /// Looks like it holds secrets.
     #[error("file looks like it holds secrets, so it is not attached ({})", .0.display())]
     Secret(PathBuf),
@@ -76,12 +86,18 @@ pub fn read_context_block(
         return Err(AttachError::NotText(full));
     }
     let content = match range {
-        Some([first, last]) => text
-            .lines()
-            .skip(first.saturating_sub(1) as usize)
-            .take((last.saturating_sub(first) as usize).saturating_add(1))
-            .collect::<Vec<_>>()
-            .join("\n"),
+        Some([first, last]) => {
+            let lines: Vec<&str> = text.lines().collect();
+            let from = first.saturating_sub(1) as usize;
+            if from >= lines.len() {
+                return Err(AttachError::NoSuchLines {
+                    path: full,
+                    lines: lines.len(),
+                    first,
+                });
+            }
+            lines[from..lines.len().min(last as usize)].join("\n")
+        }
         None => text,
     };
     Ok(ContextBlock {

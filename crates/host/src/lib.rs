@@ -193,9 +193,21 @@ impl HostHandle {
     /// # Errors
     /// When the host has ended or is flooded.
     pub fn send(&self, intent: Intent) -> Result<(), HostError> {
-        self.inbox
-            .try_send(Inbound::Intent(intent))
-            .map_err(|error| refused(&error))
+        self.offer(intent).map_err(|refusal| refusal.1)
+    }
+
+    /// As [`Self::send`], for a client that keeps what isn't taken.
+    ///
+    /// # Errors
+    /// The intent, and why it was not taken.
+    pub fn offer(&self, intent: Intent) -> Result<(), Box<(Intent, HostError)>> {
+        match self.inbox.try_reserve() {
+            Ok(place) => {
+                place.send(Inbound::Intent(intent));
+                Ok(())
+            }
+            Err(error) => Err(Box::new((intent, refused(&error)))),
+        }
     }
 
     /// Subscribes to events; `waker` is called, from another thread, when some arrive after a pause.
@@ -217,7 +229,7 @@ impl HostHandle {
     }
 }
 
-fn refused(error: &mpsc::error::TrySendError<Inbound>) -> HostError {
+fn refused<T>(error: &mpsc::error::TrySendError<T>) -> HostError {
     match error {
         mpsc::error::TrySendError::Full(_) => HostError::Busy,
         mpsc::error::TrySendError::Closed(_) => HostError::Ended,

@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use conversation::{PromptMessage, Queued, Seat, SendMode};
-use models::{EndpointKind, ModelInfo};
+use conversation::{Queued, Seat, SendMode};
+use models::{ChatMessage, EndpointKind, ModelInfo};
 use transcript::{ContextBlock, Message, MessageId, SeatId, ThreadId, ThreadSummary};
 
 use codegraph::query::Answer;
@@ -142,6 +142,8 @@ pub struct SendMessage {
     pub context_blocks: Vec<ContextBlock>,
     /// Chat or Bonfire.
     pub mode: SendMode,
+    /// Whether it is the thread's draft, which ends with it, and which it is again when it is refused.
+    pub is_draft: bool,
 }
 
 impl SendMessage {
@@ -153,6 +155,7 @@ impl SendMessage {
             targets: None,
             context_blocks: Vec::new(),
             mode: SendMode::Chat,
+            is_draft: false,
         }
     }
 }
@@ -252,8 +255,20 @@ pub struct SeatView {
     pub warning: Option<String>,
 }
 
-/// A request as it was sent: what for, and its messages.
-pub type InspectedRequest = (String, Vec<PromptMessage>);
+/// A request to a model, as its endpoint got it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InspectedRequest {
+    /// What it was for: `reply`, or a step of Bonfire.
+    pub purpose: String,
+    /// Whether it was put together anew, with today's settings, as what was sent is no longer at hand.
+    pub is_reconstructed: bool,
+    /// The host it went to; `None` where there is no such endpoint any more.
+    pub host: Option<String>,
+    /// The fields of its body besides the messages: model, effort.
+    pub settings: serde_json::Map<String, serde_json::Value>,
+    /// The messages, merged as the endpoint wants them.
+    pub messages: Vec<ChatMessage>,
+}
 
 /// How urgent a notice is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -378,7 +393,16 @@ pub enum Event {
     Queue(ThreadId, QueueState),
     /// Something to know about a send: an unknown mention, a label of another seat, ...
     Warning(ThreadId, String),
-    /// A send was not taken; the text goes back to the composer.
+    /// A waiting message was taken out of the queue; it is part of the thread's draft again.
+    Unqueued {
+        /// The thread it was for.
+        thread: ThreadId,
+        /// The text.
+        text: String,
+        /// The attachments.
+        context_blocks: Vec<ContextBlock>,
+    },
+    /// A send was not taken; where it was a draft, it is one again.
     SendRefused {
         /// The thread it was for.
         thread: Option<ThreadId>,

@@ -34,10 +34,10 @@ pub(crate) fn resolve(
             .collect();
     }
     let derived = derived(endpoints, overrides);
-    if derived.is_empty() && offers_demo(endpoints) {
-        demo()
-    } else {
-        derived
+    let of_demo = |e: &&EndpointStatus| e.kind == EndpointKind::Rehearsal;
+    match endpoints.iter().find(of_demo) {
+        Some(endpoint) if derived.is_empty() => demo(endpoint),
+        _ => derived,
     }
 }
 
@@ -57,21 +57,19 @@ pub(crate) fn needs_demo(settings: &Settings, endpoints: &[EndpointStatus]) -> b
     others().all(|e| e.state != EndpointState::Checking && e.models.is_empty())
 }
 
-fn offers_demo(endpoints: &[EndpointStatus]) -> bool {
-    endpoints.iter().any(|e| e.kind == EndpointKind::Rehearsal)
-}
-
-fn demo() -> Vec<SeatView> {
-    DEMO_SEATS
-        .iter()
-        .map(|(id, name, model)| SeatView {
-            seat: Seat::new(*id, *name, "rehearsal", *model),
+fn demo(endpoint: &EndpointStatus) -> Vec<SeatView> {
+    let seat = |(id, name, model): &(&str, &str, &str)| {
+        let mut seat = Seat::new(*id, *name, endpoint.id.as_str(), *model);
+        apply_profile(&mut seat, endpoint);
+        SeatView {
+            seat,
             demo_label: Some(DEMO_LABEL),
             is_derived: true,
             variants: Vec::new(),
             warning: None,
-        })
-        .collect()
+        }
+    };
+    DEMO_SEATS.iter().map(seat).collect()
 }
 
 fn from_settings(participant: &ParticipantSettings, endpoints: &[EndpointStatus]) -> SeatView {
@@ -116,7 +114,7 @@ fn from_settings(participant: &ParticipantSettings, endpoints: &[EndpointStatus]
 
 fn apply_profile(seat: &mut Seat, endpoint: &EndpointStatus) {
     if let Ok(url) = url::Url::parse(&endpoint.url) {
-        let profile = Profile::for_url(&url);
+        let profile = Profile::of(endpoint.kind, &url);
         seat.merge_same_role = profile.merge_same_role;
         seat.single_system_message = profile.single_system_message;
     }

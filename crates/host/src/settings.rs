@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(settings.default_mode, RouterMode::RoundRobin);
         assert_eq!(settings.soft_limit_chars, 90_000);
         assert_eq!(settings.stall_timeout, Duration::from_secs(60));
-        assert!(settings.subscriptions_only && settings.auto_include_active_file);
+        assert!(settings.subscriptions_only && !settings.auto_include_active_file);
         assert_eq!(settings.theme, "dark");
     }
 
@@ -227,6 +227,13 @@ mod tests {
             problems[1].contains("manual") && problems[1].contains(":4"),
             "{problems:?}"
         );
+    }
+
+    #[test]
+    fn a_setting_that_has_no_effect_yet_says_so() {
+        let (_, problems) = read("[context]\nauto_include_active_file = true\n");
+        assert!(problems[0].contains("settings.toml:2"), "{problems:?}");
+        assert!(problems[0].contains("no editor"), "{problems:?}");
     }
 
     #[test]

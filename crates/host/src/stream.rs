@@ -134,6 +134,7 @@ pub(crate) fn failure_kind(error: &ModelError) -> Option<FailureKind> {
         ModelError::NotAnEventStream { .. }
         | ModelError::RedirectRefused { .. }
         | ModelError::UnusableKey { .. }
+        | ModelError::NotConfigured { .. }
         | ModelError::Setup { .. } => Some(FailureKind::Configuration),
         error if error.is_context_overflow() => Some(FailureKind::ContextFull),
         error if error.is_unauthorized() || error.is_unknown_model() => {

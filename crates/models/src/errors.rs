@@ -142,6 +142,12 @@ pub enum ModelError {
         /// Why.
         reason: String,
     },
+    /// The settings lack what a request takes.
+    #[error("{reason}")]
+    NotConfigured {
+        /// What is missing, and where to give it.
+        reason: String,
+    },
     /// Stopped by the person.
     #[error("stopped")]
     Cancelled,
@@ -286,6 +292,7 @@ impl ModelError {
             | ModelError::StallTimeout { .. }
             | ModelError::TooLong { .. }
             | ModelError::UnusableKey { .. }
+            | ModelError::NotConfigured { .. }
             | ModelError::Cancelled => self,
         }
     }

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::endpoint::is_loopback;
+use crate::endpoint::{EndpointKind, is_loopback};
 
 /// The field that limits the reply's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,23 @@ impl Default for Profile {
 }
 
 impl Profile {
+    /// The profile of an endpoint: the proxy translates to each provider's form by itself and takes messages as they
+    /// are, whatever its address; the others go by theirs.
+    pub fn of(kind: EndpointKind, url: &Url) -> Profile {
+        match kind {
+            EndpointKind::Sidecar => Profile::default(),
+            _ => Profile::for_url(url),
+        }
+    }
+
+    /// The word for the most effort that can be asked for. `high` is the highest that most providers share.
+    pub fn highest_effort(&self) -> &'static str {
+        match self.effort_field {
+            EffortField::DeepSeek => "max",
+            EffortField::ReasoningEffort => "high",
+        }
+    }
+
     /// The profile of a well-known host, of a local server (strict templates, thinking in tags), or the default.
     pub fn for_url(url: &Url) -> Profile {
         let host = url.host_str().unwrap_or_default();

@@ -107,7 +107,20 @@ impl ChatRequest {
         messages
     }
 
-    /// The body that is sent, byte for byte: what a person who inspects a request should be shown.
+    /// What the body holds besides the messages and the schemas of tools: model, effort, limits.
+    pub fn settings(&self, profile: &Profile) -> Map<String, Value> {
+        let bare = ChatRequest {
+            effort: self.effort.clone(),
+            max_output_tokens: self.max_output_tokens,
+            ..ChatRequest::new(self.model.as_str(), Vec::new())
+        };
+        let mut fields: Map<String, Value> =
+            serde_json::from_slice(&bare.body(profile)).unwrap_or_default();
+        fields.shift_remove("messages");
+        fields
+    }
+
+    /// The body that is sent, byte for byte.
     pub fn body(&self, profile: &Profile) -> Vec<u8> {
         let messages = self.shaped_messages(profile);
         let body = WireRequest {
@@ -292,6 +305,23 @@ fn wire_call(call: &ToolCall) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_settings_of_a_request_are_those_of_its_body() {
+        let request = ChatRequest {
+            effort: Some("high".to_owned()),
+            max_output_tokens: Some(7),
+            ..ChatRequest::new("m", vec![ChatMessage::new(ChatRole::User, "hi")])
+        };
+        let url = url::Url::parse("https://api.deepseek.com/v1").expect("valid");
+        for profile in [Profile::default(), Profile::for_url(&url)] {
+            let mut whole = body(&request, &profile);
+            whole
+                .as_object_mut()
+                .map(|fields| fields.shift_remove("messages"));
+            assert_eq!(Value::Object(request.settings(&profile)), whole);
+        }
+    }
 
     fn body(request: &ChatRequest, profile: &Profile) -> Value {
         serde_json::from_slice(&request.body(profile)).expect("valid")

@@ -103,11 +103,6 @@ impl Vault {
         })
     }
 
-    /// Whether new keys go to the system's keyring.
-    pub fn uses_keyring(&self) -> bool {
-        self.keyring.is_some()
-    }
-
     /// Keeps `key` for an endpoint, in place of an earlier one.
     ///
     /// # Errors

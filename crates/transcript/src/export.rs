@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
 
 use crate::{BlockKind, ContextBlock, Message, Role, SeatId, Status, Thread};
 
@@ -17,24 +18,25 @@ pub fn export_json(thread: &Thread, out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes the thread as a Markdown document: a heading for each message with the speaker's name, what was attached
+/// Writes a thread, given as its title and its messages, as a Markdown document: a heading for each message with the speaker's name, what was attached
 /// in fences, and a word on replies that did not end well. `names` gives the seats' display names; a seat that is
 /// not in it goes by its id.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn export_markdown(
-    thread: &Thread,
+    title: &str,
+    messages: &[Arc<Message>],
     names: &HashMap<SeatId, String>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut out = BufWriter::new(out);
-    let title = match thread.title() {
+    let title = match title {
         "" => "Untitled thread",
         title => title,
     };
     writeln!(out, "# {}", inline(title))?;
-    for message in thread.messages() {
+    for message in messages {
         write_message(message, names, &mut out)?;
     }
     out.flush()
@@ -207,7 +209,8 @@ mod tests {
     fn a_thread_reads_well_as_markdown() {
         let names = HashMap::from([("claude".into(), "Claude".to_owned())]);
         let mut out = Vec::new();
-        export_markdown(&thread(), &names, &mut out).unwrap();
+        let thread = thread();
+        export_markdown(thread.title(), thread.messages(), &names, &mut out).unwrap();
         let expected = "\
 # Why \\*this\\*?
 
@@ -286,7 +289,8 @@ half
         }
         let (mut json, mut markdown) = (Gauge::default(), Gauge::default());
         export_json(&thread, &mut json).unwrap();
-        export_markdown(&thread, &HashMap::new(), &mut markdown).unwrap();
+        let (title, messages) = (thread.title(), thread.messages());
+        export_markdown(title, messages, &HashMap::new(), &mut markdown).unwrap();
         for gauge in [json, markdown] {
             assert!(gauge.total > 100 * words.len());
             assert!(gauge.largest < 2 * words.len());

@@ -474,3 +474,43 @@ fn a_subscription_is_used_only_after_the_notice_was_accepted() {
     let remembered = folkmoot(&home).args(["ask", "--json", "hello again"]).run();
     assert_eq!(remembered.code, Some(0), "{remembered}");
 }
+
+#[test]
+fn an_answer_that_cannot_be_written_is_a_failure_that_says_why() {
+    let server = ModelServer::play(TWO_SEATS);
+    let home = DataFolder::for_server(&server);
+    for json in [&["--json"][..], &[]] {
+        let outcome = folkmoot(&home)
+            .args(["ask", "--to", "ann", "hello"])
+            .args(json)
+            .output_to(std::path::Path::new("/dev/full"))
+            .run();
+        assert_eq!(outcome.code, Some(1), "{outcome}");
+        assert!(outcome.stderr.contains("could not be written"), "{outcome}");
+    }
+}
+
+#[test]
+fn nobody_named_and_lines_that_are_not_there_are_usage_errors() {
+    let server = ModelServer::play(TWO_SEATS);
+    let home = DataFolder::for_server(&server);
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("a.rs"), "one\ntwo\n").expect("a file");
+    for (args, why) in [
+        (["--to", ""], "names nobody"),
+        (["--to", "zoe"], "at the table: ann, bob"),
+        (["--file", "a.rs:7-9"], "has 2 lines"),
+        (["--file", "a.rs:2-1"], "are no range"),
+        (["--file", "b.rs"], "b.rs"),
+    ] {
+        let outcome = folkmoot(&home)
+            .in_folder(folder.path())
+            .args(["ask"])
+            .args(args)
+            .args(["hello"])
+            .run();
+        assert_eq!(outcome.code, Some(2), "{args:?}: {outcome}");
+        assert!(outcome.stderr.contains(why), "{args:?}: {outcome}");
+    }
+    assert!(server.chats().is_empty());
+}

@@ -284,8 +284,10 @@ fn a_model_that_writes_for_another_seat_is_flagged_and_not_split() {
         .run();
     assert_eq!(outcome.code, Some(0), "{outcome}");
     assert_eq!(outcome.reply("ann")["content"], "I agree.\n[Bob]: so do I");
-    let warning = outcome.event("warning")["text"].to_string();
-    assert!(warning.contains("claims to be by Bob"), "{warning}");
+    let note = outcome.reply("ann")["error"].to_string();
+    assert!(note.contains("claims to be by Bob"), "{note}");
+    let spoken = folkmoot(&home).args(["ask", "--to", "ann", "hello"]).run();
+    assert!(spoken.stderr.contains("claims to be by Bob"), "{spoken}");
 }
 
 #[test]

@@ -139,3 +139,31 @@ fn subscriptions_only_makes_no_keyed_request() {
     assert_ne!(outcome.code, Some(0), "{outcome}");
     assert!(server.requests().is_empty(), "{:?}", server.requests());
 }
+
+#[test]
+fn an_endpoint_that_takes_no_key_and_a_key_that_is_none_are_refused() {
+    let server = ModelServer::play("[[step]]\nreply = \"hi\"");
+    let home = DataFolder::for_server(&server);
+    let set = |home: &DataFolder, endpoint: &str, key: &str| {
+        folkmoot(home)
+            .args(["key", "set", endpoint])
+            .input(key.to_owned())
+            .run()
+    };
+    let refused = set(&home, "script", KEY);
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.contains("auth = \"vault\""), "{refused}");
+    assert_no_key(&home, &refused);
+    let home = with_vault(&server);
+    for key in [
+        "",
+        "two words",
+        "sk-\u{1b}[2J",
+        "sk-ключ",
+        &"k".repeat(20 << 10),
+    ] {
+        let refused = set(&home, "keyed", key);
+        assert_eq!(refused.code, Some(2), "{refused}");
+    }
+    assert_eq!(folkmoot(&home).args(["key", "list"]).run().stdout, "");
+}

@@ -38,15 +38,18 @@ fn a_mistake_in_the_settings_warns_with_its_line_and_the_answer_comes() {
 }
 
 #[test]
-fn settings_that_are_no_toml_leave_the_demo_table_and_say_where_they_are_wrong() {
+fn settings_that_are_no_toml_ask_nobody_and_say_where_they_are_wrong() {
     let home = DataFolder::new();
     home.write_settings("[[participants\nid = 1\n");
     let outcome = folkmoot(&home).args(["ask", "--json", "hello"]).run();
-    let warning = outcome.event("warning")["text"].to_string();
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+    let why = &outcome.stderr;
     assert!(
-        warning.contains("settings.toml:3") && warning.contains("not valid TOML"),
-        "{warning}"
+        why.contains("settings.toml:3") && why.contains("not valid TOML"),
+        "{outcome}"
     );
+    assert_eq!(outcome.event("done")["ok"], false);
+    assert!(outcome.events_of("start").is_empty(), "{outcome}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! "What the model saw": the messages of a reply's requests, over everything.
 
-use conversation::{PromptMessage, PromptRole};
 use egui::{Align, Id, Key, Layout, Modifiers, RichText, ScrollArea, Ui, Vec2, vec2};
+
+use host::InspectedRequest;
+use models::ChatRole;
 
 use super::ChatView;
 use crate::theme::{Tokens, fonts::Families};
@@ -13,15 +15,26 @@ pub(super) struct Inspection {
 }
 
 impl Inspection {
-    pub(super) fn new(requests: &[(String, Vec<PromptMessage>)]) -> Self {
+    pub(super) fn new(requests: &[InspectedRequest]) -> Self {
         let mut lines = Vec::new();
-        for (title, messages) in requests {
-            lines.push((format!("Request: {title}"), true));
-            for message in messages {
+        for request in requests {
+            let to = request.host.as_deref().unwrap_or("no endpoint");
+            let how = if request.is_reconstructed {
+                ", as today's settings would ask for it"
+            } else {
+                ""
+            };
+            lines.push((format!("Request: {} to {to}{how}", request.purpose), true));
+            for (name, value) in &request.settings {
+                lines.push((format!("{name}: {value}"), false));
+            }
+            lines.push((String::new(), false));
+            for message in &request.messages {
                 let role = match message.role {
-                    PromptRole::System => "system",
-                    PromptRole::User => "user",
-                    PromptRole::Assistant => "assistant",
+                    ChatRole::System => "system",
+                    ChatRole::User => "user",
+                    ChatRole::Assistant => "assistant",
+                    ChatRole::Tool => "tool",
                 };
                 lines.push((
                     format!("{role}, {} characters", message.content.chars().count()),

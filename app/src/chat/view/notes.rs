@@ -50,9 +50,7 @@ impl ChatView {
                 ui.label(secondary(tokens, "You are editing an earlier message. Sending it goes on in a new thread; this one stays."));
                 let escaped = ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
                 if icon_button(ui, tokens, icons::X, "Stop editing", None).clicked() || escaped {
-                    self.editing = None;
-                    self.composer.set_text(String::new());
-                    self.composer.attachments.clear();
+                    self.stop_editing();
                 }
             });
         }
@@ -97,7 +95,9 @@ impl ChatView {
                 };
                 ui.label(icons::icon_text(icons::HOURGLASS, tokens).color(tokens.text.secondary));
                 ui.label(secondary(tokens, &text));
-                if icon_button(ui, tokens, icons::X, "Take it out of the queue", None).clicked() {
+                if icon_button(ui, tokens, icons::X, "Take it back out of the queue", None)
+                    .clicked()
+                {
                     actions.push(intent(Intent::Unqueue(
                         thread.clone(),
                         queued.message_id.clone(),

@@ -19,9 +19,17 @@ pub(super) struct Searching {
 }
 
 impl ChatView {
+    /// Opens the search bar; the words of last time are looked for anew.
+    pub fn open_find(&mut self) {
+        self.find.open();
+        self.searches_again = true;
+    }
+
     /// Goes to another hit of the search.
     pub fn step_find(&mut self, forward: bool) {
-        self.find.is_open = true;
+        if !self.find.is_open {
+            self.open_find();
+        }
         self.find.step(forward);
         self.show_hit();
     }

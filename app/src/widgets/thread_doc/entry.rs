@@ -358,7 +358,7 @@ impl Entry {
             MessageStatus::Complete => {}
             MessageStatus::Streaming { .. } if is_empty => row(RowKey::Status, 0.0),
             MessageStatus::Streaming { .. } => {}
-            MessageStatus::Stopped | MessageStatus::CutOff => {
+            MessageStatus::Noted(_) | MessageStatus::Stopped | MessageStatus::CutOff => {
                 row(
                     RowKey::Status,
                     if is_empty { 0.0 } else { space.inside_chip },

@@ -23,6 +23,8 @@ pub enum MessageRole {
 pub enum MessageStatus {
     /// All of it is there.
     Complete,
+    /// All of it is there, and something about it is worth knowing.
+    Noted(Arc<str>),
     /// It is being written.
     Streaming {
         /// When it was asked for.

@@ -2,6 +2,7 @@
 
 use std::{ops::Range, time::Duration};
 
+use egui::text::{LayoutJob, TextFormat, TextWrapping};
 use egui::{
     Align2, Color32, CornerRadius, CursorIcon, FontFamily, FontId, Id, Painter, Pos2, Rect, Role,
     Sense, Ui, WidgetInfo, pos2, vec2,
@@ -21,6 +22,7 @@ use crate::{
     widgets::{
         icons,
         markdown::{BlockKind, BlockLayout, Piece, Typography, display_rects, indent},
+        size_label,
     },
 };
 
@@ -54,17 +56,18 @@ pub(super) fn error_height(
 /// What a screen reader calls the message.
 pub(super) fn accessible_name(entry: &Entry) -> String {
     let view = &entry.view;
-    let state = match &view.status {
-        MessageStatus::Complete => "",
-        MessageStatus::Streaming { .. } => ", answering",
-        MessageStatus::Stopped => ", stopped",
-        MessageStatus::CutOff => ", cut off",
-        MessageStatus::Failed(_) => ", failed",
-    };
     let time = if view.time.is_empty() {
         String::new()
     } else {
         format!(", {}", view.time)
+    };
+    let state = match &view.status {
+        MessageStatus::Complete => "",
+        MessageStatus::Noted(note) => return format!("{}{time}, {note}", view.speaker),
+        MessageStatus::Streaming { .. } => ", answering",
+        MessageStatus::Stopped => ", stopped",
+        MessageStatus::CutOff => ", cut off",
+        MessageStatus::Failed(_) => ", failed",
     };
     format!("{}{time}{state}", view.speaker)
 }
@@ -189,11 +192,7 @@ impl RowPainter<'_> {
         if !view.time.is_empty() {
             parts.push(view.time.to_string());
         }
-        if let MessageStatus::Streaming { since } = view.status
-            && since.elapsed() >= SHOW_ELAPSED_AFTER
-        {
-            parts.push(format!("{} s", since.elapsed().as_secs()));
-        }
+        parts.extend(waited(&view.status));
         let at = pos2(name.right() + tokens.metrics.space.related, middle + 0.5);
         self.small(
             ui,
@@ -494,7 +493,7 @@ impl RowPainter<'_> {
         let Some(view) = self.entry().view.context.get(at) else {
             return;
         };
-        let label = format!("{}  ·  {}", view.title, size_in_words(view.text.len()));
+        let label = format!("{}  ·  {}", view.title, size_label(view.text.len()));
         let open = self.entry().context_open[at];
         let icon = if open {
             icons::CARET_DOWN
@@ -520,7 +519,7 @@ impl RowPainter<'_> {
 
     fn reasoning_line(&mut self, ui: &mut Ui) {
         let entry = self.entry();
-        let size = size_in_words(entry.reasoning.source().len());
+        let size = size_label(entry.reasoning.source().len());
         let name = if entry.is_streaming() && entry.blocks().is_empty() {
             "Thinking"
         } else {
@@ -541,23 +540,42 @@ impl RowPainter<'_> {
 
     fn status(&self, ui: &Ui) {
         let middle = self.rect.center().y + self.row.gap / 2.0;
-        let text = match self.entry().view.status {
+        let at = pos2(self.left(), middle);
+        let (text, color) = match &self.entry().view.status {
             MessageStatus::Streaming { .. } => {
                 self.paint_caret(ui, pos2(self.left() - 2.0, middle));
-                return;
+                return self.elapsed(ui, at);
             }
-            MessageStatus::Stopped => "(stopped)",
-            MessageStatus::CutOff => "(cut off)",
+            MessageStatus::Stopped => ("(stopped)", self.tokens().text.secondary),
+            MessageStatus::CutOff => ("(cut off)", self.tokens().text.secondary),
+            MessageStatus::Noted(note) => (&**note, self.tokens().state.warn),
             _ => return,
         };
-        let at = pos2(self.left(), middle);
-        self.small(
-            ui,
-            at,
-            Align2::LEFT_CENTER,
-            text,
-            self.tokens().text.secondary,
+        self.note(ui, at, text, color);
+    }
+
+    /// One line of small text; what has no room in the column gives way to an ellipsis.
+    fn note(&self, ui: &Ui, at: Pos2, text: &str, color: Color32) {
+        let font = FontId::new(
+            self.tokens().metrics.typ.secondary,
+            FontFamily::Proportional,
         );
+        let mut job = LayoutJob::single_section(text.to_owned(), TextFormat::simple(font, color));
+        job.wrap = TextWrapping::truncate_at_width(self.column.width);
+        let galley = ui.fonts_mut(|fonts| fonts.layout_job(job));
+        let top = at.y - galley.size().y / 2.0;
+        ui.painter().galley(pos2(at.x, top), galley, color);
+    }
+
+    /// How long a reply has been awaited, where no line with the speaker's name says so.
+    fn elapsed(&self, ui: &Ui, at: Pos2) {
+        if self.content.continues(self.at) != Continuation::SameSpeaker {
+            return;
+        }
+        if let Some(text) = waited(&self.entry().view.status) {
+            let at = at + vec2(self.tokens().metrics.space.between_blocks, 0.0);
+            self.note(ui, at, &text, self.tokens().text.secondary);
+        }
     }
 
     fn error(&mut self, ui: &mut Ui, layout: Option<&BlockLayout>) {
@@ -590,6 +608,15 @@ impl RowPainter<'_> {
             self.content.actions.push(ThreadAction::ResolveError(id));
         }
     }
+}
+
+/// For how long a reply has been on its way, once that is long.
+fn waited(status: &MessageStatus) -> Option<String> {
+    let MessageStatus::Streaming { since } = status else {
+        return None;
+    };
+    let elapsed = since.elapsed();
+    (elapsed >= SHOW_ELAPSED_AFTER).then(|| format!("{} s", elapsed.as_secs()))
 }
 
 fn paint_text(
@@ -636,14 +663,6 @@ fn text_button(ui: &Ui, tokens: &Tokens, id: Id, at: Pos2, label: &str) -> bool 
         focus_ring(ui.painter(), rect, tokens);
     }
     response.on_hover_cursor(CursorIcon::PointingHand).clicked()
-}
-
-fn size_in_words(bytes: usize) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} bytes"),
-        1024..1_048_576 => format!("{:.1} KB", bytes as f64 / 1024.0),
-        _ => format!("{:.1} MB", bytes as f64 / 1_048_576.0),
-    }
 }
 
 /// The rectangles, relative to the piece, behind the part of it that comes from `selected`.

@@ -24,8 +24,13 @@ struct Hit {
 }
 
 pub(super) fn handle(doc: &mut ThreadDoc, ui: &Ui, response: &Response, column: Column) {
-    if (response.clicked() || response.drag_started()) && !response.has_focus() {
-        response.request_focus();
+    if response.clicked() || response.drag_started() {
+        doc.content.is_reached_by_keys = false;
+        if !response.has_focus() {
+            response.request_focus();
+        }
+    } else if !response.has_focus() {
+        doc.content.is_reached_by_keys = true;
     }
     select(doc, ui, response, column);
     links(doc, ui, response, column);

@@ -67,6 +67,10 @@ pub(super) fn show(doc: &mut ThreadDoc, ui: &mut Ui, tokens: &Arc<Tokens>) -> Ve
     toolbar::show(&mut doc.content, ui, tokens, column);
     pointer::handle(doc, ui, &output.response, column);
     handle_keys(doc, ui, output.response.has_focus());
+    let content = &doc.content;
+    if output.response.has_focus() && content.focused.is_none() && content.is_reached_by_keys {
+        focus_ring(ui.painter(), content.view.shrink(2.0), tokens);
+    }
     for at in std::mem::take(&mut doc.content.reshaped) {
         // What was opened opens below the line that was clicked, which stays where it is.
         doc.list.leave_tail();

@@ -394,15 +394,11 @@ fn the_seats_own_label_never_reaches_the_thread_and_anothers_is_flagged() {
     for piece in ["[Cla", "ude", "]: ", "Sure.\n[GP", "T]: me too"] {
         stage.delta(open.request, piece);
     }
-    let outputs = stage.done(open.request);
-    assert_eq!(stage.lines()[1], "claude Complete: Sure.\n[GPT]: me too");
-    let flagged = events(&outputs).find_map(|event| match event {
-        TurnEvent::ForeignLabel {
-            message, speaker, ..
-        } => Some((message.clone(), speaker.clone())),
-        _ => None,
-    });
-    assert_eq!(flagged, Some(("r1".into(), "gpt".into())));
+    stage.done(open.request);
+    let reply = stage.message("r1");
+    assert_eq!(reply.content(), "Sure.\n[GPT]: me too");
+    let note = reply.error().unwrap();
+    assert!(note.contains("claims to be by GPT"), "{note}");
 }
 
 #[test]

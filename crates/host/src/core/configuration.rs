@@ -101,6 +101,8 @@ impl Core {
                 path.display()
             );
             self.notice(Severity::Error, text, false);
+        } else if let SettingsEdit::RemoveEndpoint(id) = edit {
+            self.change_key(id, None).await;
         }
         self.reload_settings().await;
     }

@@ -15,7 +15,7 @@ use super::{Core, Inbound};
 use crate::folder;
 use crate::protocol::{EndpointState, EndpointStatus, Event, Severity};
 use crate::seats;
-use crate::settings::EndpointAuth;
+use crate::settings::{EndpointAuth, EndpointSettings, SettingsEdit};
 
 pub(super) const CHECKING: EndpointState = EndpointState::Checking;
 
@@ -39,7 +39,8 @@ pub(crate) struct EndpointAnswer {
 impl Core {
     /// Makes the list of endpoints anew from the settings and asks each how it is.
     pub(super) async fn configure_endpoints(&mut self) {
-        self.demo = None;
+        self.retired_demos.extend(self.demo.take());
+        self.drop_retired_demos();
         let old = std::mem::take(&mut self.endpoints);
         let status = |id: &str, kind: EndpointKind, url: &Url, has_key: bool| {
             let url = with_v1(url, kind).to_string();
@@ -247,12 +248,19 @@ impl Core {
         }
     }
 
+    /// Ends the servers that nobody talks to any more.
+    pub(super) fn drop_retired_demos(&mut self) {
+        if self.threads.values().all(|live| live.requests.is_empty()) {
+            self.retired_demos.clear();
+        }
+    }
+
     /// Everything that a request to an endpoint takes.
     ///
     /// # Errors
     /// When there is no such endpoint, or it needs a key that the vault does not have.
     pub(super) fn endpoint(&self, id: &str) -> Result<Endpoint, ModelError> {
-        let setup = |reason: String| ModelError::Setup { reason };
+        let setup = |reason: String| ModelError::NotConfigured { reason };
         let status = self
             .endpoints
             .iter()
@@ -277,7 +285,7 @@ impl Core {
             },
             Some(EndpointAuth::None) | None => Auth::None,
         };
-        let profile = Profile::for_url(&base_url);
+        let profile = Profile::of(status.kind, &base_url);
         Ok(Endpoint {
             id: id.to_owned(),
             kind: status.kind,
@@ -325,10 +333,10 @@ impl Core {
         }
     }
 
-    /// Stores or removes a key and asks the endpoint again.
-    pub(super) async fn set_key(&mut self, endpoint: String, key: Option<SecretString>) {
+    /// Stores or removes a key in the vault.
+    pub(super) async fn change_key(&mut self, endpoint: &str, key: Option<SecretString>) {
         let vault = Arc::clone(&self.vault);
-        let id = endpoint.clone();
+        let id = endpoint.to_owned();
         let change = move || match key {
             Some(key) => vault.set(&id, &key),
             None => vault.remove(&id),
@@ -343,6 +351,20 @@ impl Core {
                 );
             }
             Err(_panicked) => log::error!("the vault panicked"),
+        }
+    }
+
+    /// Stores or removes a key and asks the endpoint again. An endpoint that took no key takes one from now on.
+    pub(super) async fn set_key(&mut self, endpoint: String, key: Option<SecretString>) {
+        let is_given = key.is_some();
+        self.change_key(&endpoint, key).await;
+        let configured = self.settings.endpoints.iter().find(|e| e.id == endpoint);
+        if let Some(keyless) = configured.filter(|e| is_given && e.auth == EndpointAuth::None) {
+            let keyed = EndpointSettings {
+                auth: EndpointAuth::Vault,
+                ..keyless.clone()
+            };
+            self.edit_settings(&SettingsEdit::PutEndpoint(keyed)).await;
         }
         self.load_keys().await;
         let has_key = self.keys.contains_key(&endpoint);
@@ -378,7 +400,7 @@ async fn ask(client: &models::Client, endpoint: Endpoint, check: u64) -> Endpoin
                 return failed(
                     id,
                     check,
-                    &ModelError::Setup {
+                    &ModelError::NotConfigured {
                         reason: error.to_string(),
                     },
                 );

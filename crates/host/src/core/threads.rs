@@ -1,6 +1,6 @@
 //! Threads: opening, switching, forking, naming, putting aside, and what is remembered about each while open.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -89,16 +89,18 @@ impl Core {
         self.state.current_thread = Some(self.current.clone());
     }
 
-    /// Takes draft and target of a thread that isn't there over to the open one. Its id stays free, because the
-    /// thread may lie in the bin and come back.
+    /// Takes draft, attachments and target of a thread that isn't there over to the open one. Its id stays free,
+    /// because the thread may lie in the bin and come back.
     fn move_plans(&mut self, from: &ThreadId) {
-        if let Some(draft) = self.state.drafts.remove(from.as_str()) {
-            self.state.drafts.insert(self.current.to_string(), draft);
+        fn rekey<V>(plans: &mut BTreeMap<String, V>, from: &ThreadId, to: &ThreadId) {
+            if let Some(plan) = plans.remove(from.as_str()) {
+                plans.insert(to.to_string(), plan);
+            }
         }
-        if let Some(target) = self.state.default_targets.remove(from.as_str()) {
-            let to = self.current.to_string();
-            self.state.default_targets.insert(to, target);
-        }
+        let state = &mut self.state;
+        rekey(&mut state.drafts, from, &self.current);
+        rekey(&mut state.draft_blocks, from, &self.current);
+        rekey(&mut state.default_targets, from, &self.current);
     }
 
     /// Makes sure that the open thread exists in memory.
@@ -221,6 +223,8 @@ impl Core {
         self.make_current(id.clone());
         if let Some(mut message) = resend {
             message.thread = Some(id);
+            // Refused, it must not be lost: the composer that held it is empty by now.
+            message.is_draft = true;
             self.send(*message);
         }
     }

@@ -1,18 +1,20 @@
 //! Turns: what the person sends goes into the conversation's state machine, and what comes out is carried out.
 
 use conversation::{
-    Durability, Effort, Input, JournalEntry, Output, PromptMessage, PromptOptions, Purpose,
-    QueuedKind, Request, RequestId, TurnContext, TurnEvent, assemble, instructions, route,
+    Durability, Effort, Input, JournalEntry, Output, Prompt, PromptOptions, Purpose, QueuedKind,
+    Request, RequestId, TurnContext, TurnEvent, assemble_without, failed_attempts, instructions,
+    route,
 };
-use models::{EndpointKind, ModelError};
+use models::{Endpoint, EndpointKind, ModelError, Profile};
 use tokio_util::sync::CancellationToken;
 use transcript::{
-    ContextBlock, FailureKind, JournalRecord, MessageId, Role, SeatId, Status, ThreadId, Timestamp,
+    ContextBlock, FailureKind, JournalRecord, MessageId, Role, SeatId, Status, Thread, ThreadId,
+    Timestamp,
 };
 
 use super::{Core, Inbound};
 use crate::client_state::WaitingMessage;
-use crate::protocol::{Channel, Delta, Event, QueueState, SendMessage};
+use crate::protocol::{Channel, Delta, Event, InspectedRequest, QueueState, SendMessage};
 use crate::stream::{self, NewsKind, Outgoing, StreamNews};
 use crate::thinking::ThinkingSteps;
 
@@ -20,8 +22,6 @@ use crate::thinking::ThinkingSteps;
 const KEEP_RECENT: usize = 8;
 /// Prompts kept for "what the model saw"; older ones are assembled anew when asked for.
 const KEPT_INSPECTIONS: usize = 16;
-/// The highest effort by the name that providers share.
-const HIGHEST_EFFORT: &str = "high";
 
 /// Why a send is refused while the notice about providers' terms is unread.
 pub const TERMS_REASON: &str =
@@ -30,6 +30,11 @@ pub const TERMS_REASON: &str =
 impl Core {
     /// Takes a message of the person, or says why not.
     pub(super) fn send(&mut self, message: SendMessage) {
+        if let Some(thread) = message.thread.as_ref().filter(|_| message.is_draft) {
+            self.state.drafts.remove(thread.as_str());
+            self.state.draft_blocks.remove(thread.as_str());
+            self.state_changed();
+        }
         if message.text.trim().is_empty() && message.context_blocks.is_empty() {
             return self.refuse(message, "The message is empty.");
         }
@@ -70,9 +75,6 @@ impl Core {
             self.publish(&Event::TermsNotice(true));
             return self.refuse(message, TERMS_REASON);
         }
-        self.state.drafts.remove(thread.as_str());
-        self.state.draft_blocks.remove(thread.as_str());
-        self.state_changed();
         let input = Input::Send {
             message_id: MessageId::generate(),
             text: message.text,
@@ -84,12 +86,49 @@ impl Core {
     }
 
     fn refuse(&mut self, message: SendMessage, reason: &str) {
+        if let Some(thread) = message.thread.as_ref().filter(|_| message.is_draft) {
+            self.put_back(thread, &message.text, &message.context_blocks);
+        }
         self.publish(&Event::SendRefused {
             thread: message.thread,
             text: message.text,
             context_blocks: message.context_blocks,
             reason: reason.to_owned(),
         });
+    }
+
+    /// Makes a message that isn't sent the beginning of its thread's draft.
+    fn put_back(&mut self, thread: &ThreadId, text: &str, blocks: &[ContextBlock]) {
+        let draft = self.state.drafts.entry(thread.to_string()).or_default();
+        *draft = joined_texts(text, draft);
+        if !blocks.is_empty() {
+            let kept = self.state.draft_blocks.entry(thread.to_string());
+            kept.or_default().splice(0..0, blocks.iter().cloned());
+        }
+        self.state_changed();
+    }
+
+    /// Takes a message out of the queue; what it says becomes part of the draft.
+    pub(super) fn unqueue(&mut self, thread: &ThreadId, message_id: MessageId) {
+        let Some(live) = self.threads.get(thread) else {
+            return;
+        };
+        let waiting = live.orchestrator.queued();
+        let found = waiting.into_iter().find(|q| q.message_id == message_id);
+        self.input(thread, Input::Unqueue { message_id });
+        if let Some(QueuedKind::Send {
+            text,
+            context_blocks,
+            ..
+        }) = found.map(|queued| queued.kind)
+        {
+            self.put_back(thread, &text, &context_blocks);
+            self.publish(&Event::Unqueued {
+                thread: thread.clone(),
+                text,
+                context_blocks,
+            });
+        }
     }
 
     fn responders(&self, thread: &ThreadId, message: &SendMessage) -> Vec<SeatId> {
@@ -250,15 +289,29 @@ impl Core {
     }
 
     fn start_request(&mut self, id: &ThreadId, request: Request) {
-        let Some(seat) = self.table.iter().find(|s| s.id == request.seat) else {
-            return;
+        let seat = self.table.iter().find(|s| s.id == request.seat);
+        let endpoint = match seat {
+            Some(seat) => self.endpoint(&seat.endpoint),
+            None => Err(ModelError::NotConfigured {
+                reason: format!("the seat left the table: {}", request.seat),
+            }),
         };
+        let profile = endpoint
+            .as_ref()
+            .map_or_else(|_| Profile::default(), |e| e.profile.clone());
         let effort = match request.effort {
             Effort::OfSeat(effort) => effort,
-            Effort::Highest => Some(HIGHEST_EFFORT.to_owned()),
+            Effort::Highest => Some(profile.highest_effort().to_owned()),
         };
-        let chat = stream::chat_request(&seat.model, &request.prompt, effort);
-        let endpoint = self.endpoint(&seat.endpoint);
+        let model = seat.map_or("", |seat| &seat.model);
+        let chat = stream::chat_request(model, &request.prompt, effort);
+        let inspected = InspectedRequest {
+            purpose: request.purpose.name(),
+            is_reconstructed: false,
+            host: endpoint.as_ref().ok().map(Endpoint::host),
+            settings: chat.settings(&profile),
+            messages: chat.shaped_messages(&profile),
+        };
         let cancel = CancellationToken::new();
         let phase = match request.purpose {
             Purpose::Reply => None,
@@ -268,11 +321,7 @@ impl Core {
             live.requests.insert(request.request, cancel.clone());
             live.purposes.insert(request.request, request.purpose);
             live.turn.phase = phase;
-            live.keep_inspection(
-                &request.message_id,
-                request.purpose.name(),
-                request.prompt.messages,
-            );
+            live.keep_inspection(&request.message_id, inspected);
         }
         self.publish_turn(id);
         let core = self.inbox.clone();
@@ -319,9 +368,7 @@ impl Core {
             NewsKind::Content(text) => Input::Delta { request, text },
             NewsKind::Reasoning(text) => Input::Reasoning { request, text },
             NewsKind::TooLong => {
-                if let Some(live) = self.threads.get_mut(&thread) {
-                    live.requests.remove(&request);
-                }
+                self.request_ended(&thread, request);
                 let error =
                     "cut off: the reply grew beyond 64 MiB and was ended; ask for less at a time";
                 Input::Failed {
@@ -331,17 +378,21 @@ impl Core {
                 }
             }
             NewsKind::Ended(result) => {
-                let purpose = self.threads.get_mut(&thread).and_then(|live| {
-                    live.requests.remove(&request);
-                    live.purposes.remove(&request)
-                });
-                if let Some(purpose) = purpose {
-                    self.step_ended(&thread, purpose);
-                }
+                self.request_ended(&thread, request);
                 self.ended(&thread, request, result)
             }
         };
         self.input(&thread, input);
+    }
+
+    fn request_ended(&mut self, thread: &ThreadId, request: RequestId) {
+        let purpose = self.threads.get_mut(thread).and_then(|live| {
+            live.requests.remove(&request);
+            live.purposes.remove(&request)
+        });
+        if let Some(purpose) = purpose {
+            self.step_ended(thread, purpose);
+        }
     }
 
     fn ended(
@@ -466,14 +517,6 @@ impl Core {
                 }
                 self.publish(&Event::Dropped(id.clone(), message_ids));
             }
-            TurnEvent::ForeignLabel { speaker, .. } => {
-                let seat = self.table.iter().find(|seat| seat.id == speaker);
-                let speaker = seat.map_or(speaker.as_str(), |seat| &seat.display_name);
-                let text = format!(
-                    "This reply has a line that claims to be by {speaker}; it is the seat's own text."
-                );
-                self.publish(&Event::Warning(id.clone(), text));
-            }
             TurnEvent::QueueChanged { queued, paused, .. } => {
                 let state = QueueState {
                     waiting: queued,
@@ -495,6 +538,7 @@ impl Core {
                     ok,
                 });
                 self.publish_threads();
+                self.drop_retired_demos();
             }
         }
     }
@@ -609,43 +653,70 @@ impl Core {
         });
     }
 
-    /// Tells what a seat was shown for a reply; for replies of earlier runs, what it would have been shown.
+    /// Tells what a seat was sent for a reply; for replies of earlier runs, what it would have been sent.
     pub(super) fn inspect(&mut self, id: &ThreadId, message: &MessageId) {
         let Some(live) = self.threads.get(id) else {
             return;
         };
-        let kept = live
-            .inspections
-            .iter()
-            .find(|(of, _)| of == message)
-            .map(|(_, requests)| requests.clone());
-        let requests = kept.unwrap_or_else(|| {
-            let Some(reply) = live.thread.message(message) else {
-                return Vec::new();
-            };
-            let Some(seat) = self.table.iter().find(|s| s.id == *reply.speaker()) else {
-                return Vec::new();
-            };
-            let before =
-                live.thread
-                    .fork(reply.seq().checked_sub(1), id.clone(), reply.created_at());
-            let prompt = assemble(&before, seat, &self.table, &self.prompt_options());
-            let titled = |purpose: &str| format!("{purpose}, as today's settings would ask for it");
-            let steps = instructions(&self.disk.journal_of(id, message));
-            if steps.is_empty() {
-                return vec![(titled("reply"), prompt.messages)];
-            }
-            let steps = steps.into_iter().map(|(purpose, instruction)| {
-                let asked = prompt.followed_by(&instruction, seat.merge_same_role);
-                (titled(&purpose), asked.messages)
-            });
-            steps.collect()
-        });
+        let kept = live.inspections.iter().find(|(of, _)| of == message);
+        let requests = kept.map_or_else(
+            || {
+                self.requests_anew(&live.thread, message)
+                    .unwrap_or_default()
+            },
+            |(_, requests)| requests.clone(),
+        );
         self.publish(&Event::Inspection {
             thread: id.clone(),
             message: message.clone(),
             requests,
         });
+    }
+
+    /// The requests for a reply as today's settings would make them; `None` where its seat has left the table.
+    fn requests_anew(&self, thread: &Thread, message: &MessageId) -> Option<Vec<InspectedRequest>> {
+        let reply = thread.message(message)?;
+        let seat = self.table.iter().find(|s| s.id == *reply.speaker())?;
+        let endpoint = self.endpoint(&seat.endpoint).ok();
+        let profile = endpoint
+            .as_ref()
+            .map_or_else(Profile::default, |e| e.profile.clone());
+        let before = thread.fork(
+            reply.seq().checked_sub(1),
+            thread.id().clone(),
+            reply.created_at(),
+        );
+        let left_out = failed_attempts(&before, reply);
+        let options = self.prompt_options();
+        let prompt = assemble_without(&before, seat, &self.table, &options, &left_out);
+        let request = |purpose: String, prompt: &Prompt, effort: Option<String>| {
+            let chat = stream::chat_request(&seat.model, prompt, effort);
+            InspectedRequest {
+                purpose,
+                is_reconstructed: true,
+                host: endpoint.as_ref().map(Endpoint::host),
+                settings: chat.settings(&profile),
+                messages: chat.shaped_messages(&profile),
+            }
+        };
+        let steps = instructions(&self.disk.journal_of(thread.id(), message));
+        if steps.is_empty() {
+            let purpose = Purpose::Reply.name();
+            return Some(vec![request(purpose, &prompt, seat.effort.clone())]);
+        }
+        let steps = steps.into_iter().map(|(purpose, instruction)| {
+            let asked = prompt.followed_by(&instruction, seat.merge_same_role);
+            request(purpose, &asked, Some(profile.highest_effort().to_owned()))
+        });
+        Some(steps.collect())
+    }
+}
+
+/// Two pieces of what a person wrote, as paragraphs.
+pub(crate) fn joined_texts(first: &str, second: &str) -> String {
+    match (first, second) {
+        ("", text) | (text, "") => text.to_owned(),
+        _ => format!("{first}\n\n{second}"),
     }
 }
 
@@ -657,12 +728,10 @@ impl super::LiveThread {
         }
     }
 
-    fn keep_inspection(&mut self, message: &MessageId, title: String, prompt: Vec<PromptMessage>) {
+    fn keep_inspection(&mut self, message: &MessageId, request: InspectedRequest) {
         match self.inspections.iter_mut().find(|(of, _)| of == message) {
-            Some((_, requests)) => requests.push((title, prompt)),
-            None => self
-                .inspections
-                .push_back((message.clone(), vec![(title, prompt)])),
+            Some((_, requests)) => requests.push(request),
+            None => self.inspections.push_back((message.clone(), vec![request])),
         }
         if self.inspections.len() > KEPT_INSPECTIONS {
             self.inspections.pop_front();

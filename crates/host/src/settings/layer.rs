@@ -158,6 +158,11 @@ impl Reader<'_> {
                     "auto_include_active_file",
                     &mut settings.auto_include_active_file,
                 );
+                if settings.auto_include_active_file {
+                    let why =
+                        "this version has no editor whose file could be included, so nothing is";
+                    reader.bad(section, "auto_include_active_file", why);
+                }
             },
         );
         self.section(root, "journal", &["enabled"], |reader, section| {

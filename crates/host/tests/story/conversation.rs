@@ -317,13 +317,24 @@ fn what_the_model_saw_is_what_was_sent() {
         Event::Inspection { requests, .. } => Some(requests.clone()),
         _ => None,
     });
-    let shown: Vec<String> = requests[0].1.iter().map(|m| m.content.clone()).collect();
+    let seen = &requests[0];
+    let shown: Vec<String> = seen.messages.iter().map(|m| m.content.clone()).collect();
     let sent: Vec<String> = table
         .request(1)
         .into_iter()
         .map(|(_, content)| content)
         .collect();
     assert_eq!(shown, sent);
+    assert!(!seen.is_reconstructed);
+    let sent = table.server.requests();
+    let sent = sent.iter().rfind(|r| r.chat.is_some()).unwrap();
+    for (name, value) in &seen.settings {
+        assert_eq!(&sent.body[name], value);
+    }
+    assert_eq!(
+        seen.settings.len() + 1,
+        sent.body.as_object().unwrap().len()
+    );
 }
 
 #[test]
@@ -385,14 +396,15 @@ fn bonfire_asks_several_times_and_says_one_thing_and_all_of_it_can_be_seen_later
     });
     assert_eq!(requests.len(), asked);
     let last = &requests[asked - 1];
-    assert!(last.0.starts_with("synthesis"), "{}", last.0);
-    let shown = &last.1.last().unwrap().content;
+    assert!(last.is_reconstructed);
+    assert_eq!(last.purpose, "synthesis");
+    let shown = &last.messages.last().unwrap().content;
     assert!(shown.contains("<draft-3>\nthought about it"), "{shown}");
     // What is shown is what was sent.
     let sent = table.server.requests();
     let sent = sent.iter().rfind(|r| r.chat.is_some()).unwrap();
     let messages = sent.body["messages"].as_array().unwrap();
     let sent: Vec<_> = messages.iter().map(|m| m["content"].as_str()).collect();
-    let shown: Vec<_> = last.1.iter().map(|m| Some(&*m.content)).collect();
+    let shown: Vec<_> = last.messages.iter().map(|m| Some(&*m.content)).collect();
     assert_eq!(sent, shown);
 }

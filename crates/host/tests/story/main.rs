@@ -3,4 +3,5 @@
 mod conversation;
 mod endpoints;
 mod lasting;
+mod switching;
 mod table;
