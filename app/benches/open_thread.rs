@@ -15,6 +15,11 @@ use transcript::{Thread, ThreadId, ThreadStore, Timestamp};
 const MESSAGES: usize = 10_000;
 const RUNS: usize = 5;
 const TARGET: f64 = 1.5;
+const MEMORY_TARGET_MB: f64 = 250.0;
+/// Tells a process of this bench to measure its memory and nothing else.
+const MEMORY_OF: &str = "--memory-of";
+/// How far the thread is scrolled for that.
+const SCREENS: usize = 300;
 /// The last message.
 const END: &str = "And so it ended.";
 /// Far longer than opening takes.
@@ -139,12 +144,70 @@ fn shows(harness: &Harness<'_, Shell>, text: &str) -> bool {
     })
 }
 
+fn resident_bytes() -> f64 {
+    let pages = std::fs::read_to_string("/proc/self/statm")
+        .ok()
+        .and_then(|text| text.split(' ').nth(1)?.parse::<f64>().ok());
+    pages.unwrap_or(0.0) * 4096.0
+}
+
+/// Bytes that a process holds more with the long thread open and scrolled through than with an empty window.
+fn grown_by_opening(home: &Path, id: &str) -> f64 {
+    let (mut harness, handle) = window(home);
+    for _ in 0..10 {
+        draw_until(&mut harness, 0);
+    }
+    let empty = resident_bytes();
+    handle
+        .send(Intent::SwitchThread(ThreadId::from(id)))
+        .expect("the host takes it");
+    draw_until(&mut harness, MESSAGES);
+    harness.hover_at(egui::pos2(700.0, 300.0));
+    for _ in 0..SCREENS {
+        harness.event(egui::Event::MouseWheel {
+            unit: egui::MouseWheelUnit::Page,
+            delta: egui::vec2(0.0, 1.0),
+            phase: egui::TouchPhase::Move,
+            modifiers: egui::Modifiers::NONE,
+        });
+        harness.step();
+    }
+    resident_bytes() - empty
+}
+
+/// [`grown_by_opening`] in a process of its own, which has no memory of earlier work to use again.
+fn report_memory(home: &Path, id: &ThreadId) -> bool {
+    let program = std::env::current_exe().expect("the bench has a path");
+    let output = std::process::Command::new(program)
+        .arg(MEMORY_OF)
+        .arg(home)
+        .arg(id.as_str())
+        .output()
+        .expect("the bench starts itself");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let grown: f64 = text.trim().parse().expect("a number of bytes");
+    let grown = grown / 1e6;
+    let is_met = grown <= MEMORY_TARGET_MB;
+    let verdict = if is_met { "ok" } else { "MISS" };
+    println!(
+        "bench resident memory with the thread open: {grown:.0} MB more than an empty window (target <= {MEMORY_TARGET_MB} MB) {verdict}"
+    );
+    is_met
+}
+
 fn best(mut run: impl FnMut() -> Duration) -> f64 {
     let times = (0..RUNS).map(|_| run().as_secs_f64());
     times.fold(f64::INFINITY, f64::min)
 }
 
 fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    if let [_, mode, home, id] = args.as_slice()
+        && mode == MEMORY_OF
+    {
+        println!("{}", grown_by_opening(Path::new(home), id));
+        return;
+    }
     let parse = {
         let home = tempfile::tempdir().expect("a temporary folder");
         let id = write_thread(home.path());
@@ -197,7 +260,10 @@ fn main() {
     println!(
         "bench open a thread of 40 MB to its first frame: {ratio:.2}x of serde_json parsing the same bytes (target <= {TARGET}x) {verdict}"
     );
-    if ratio > TARGET {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let id = write_thread(home.path());
+    let fits = report_memory(home.path(), &id);
+    if ratio > TARGET || !fits {
         std::process::exit(1);
     }
 }

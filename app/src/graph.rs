@@ -5,6 +5,8 @@
 pub mod camera;
 mod canvas;
 mod cycles;
+mod export;
+mod filters;
 mod focus;
 mod free;
 pub mod gpu;
@@ -20,11 +22,14 @@ use std::sync::Arc;
 
 use codegraph::graph::{NodeIndex, NodeType};
 use codegraph::nested::{Cut, Limits};
+use codegraph::query::Answer;
 use egui::{Ui, pos2};
 use host::{GraphData, GraphState};
 
 use crate::theme::Tokens;
 use camera::{Camera, Flight};
+pub use export::ExportedFile;
+use filters::{Filters, Imports};
 use free::FreeLayout;
 use matrix::Matrix;
 use palette::ColorBy;
@@ -77,6 +82,14 @@ pub enum GraphAction {
     Ask(u64, String),
     /// Choose a folder.
     OpenFolder,
+    /// Open a file of the folder, given by its path below it.
+    OpenFile(String),
+    /// Attach a file of the folder to the message being written.
+    Attach(String),
+    /// Ask where a picture is to be saved, and save it.
+    Save(ExportedFile),
+    /// Something to tell the person.
+    Warn(String),
 }
 
 /// What the view is given to show.
@@ -99,6 +112,7 @@ struct SceneKey {
     focus: Option<NodeIndex>,
     color_by: ColorBy,
     search: String,
+    filters: Filters,
     theme: String,
     cut: Cut,
 }
@@ -118,6 +132,9 @@ pub struct GraphView {
     color_by: ColorBy,
     search: String,
     wants_search_focus: bool,
+    filters: Filters,
+    /// What the filters leave out, of the graph of this version.
+    hidden: Option<(u64, Filters, Arc<Imports>)>,
     scene: Scene,
     scene_key: SceneKey,
     generation: u64,
@@ -132,16 +149,27 @@ pub struct GraphView {
     /// Paths of the selected files and directories: they outlast the graph's numbers.
     selected: Vec<String>,
     asked: Option<Asked>,
+    /// The imports of the path that was asked for last, by their files' paths.
+    path: Vec<(String, String)>,
+    export: export::Pending,
     last_question: u64,
     has_asked: bool,
 }
 
 impl GraphView {
-    /// Takes in the answer to a question.
-    pub fn take_answer(&mut self, number: u64, answer: Result<String, String>) {
-        if let Some(asked) = self.asked.as_mut().filter(|asked| asked.number == number) {
-            asked.answer = Some(answer);
+    /// Takes in the answer to a question; a path is drawn as well.
+    pub fn take_answer(&mut self, number: u64, answer: Result<Arc<Answer>, String>) {
+        let Some(asked) = self.asked.as_mut().filter(|asked| asked.number == number) else {
+            return;
+        };
+        if let Ok(Answer::Path {
+            hops: Some(hops), ..
+        }) = answer.as_deref()
+        {
+            let ends = hops.iter().map(|hop| (hop.from.clone(), hop.to.clone()));
+            self.path = ends.collect();
         }
+        asked.answer = Some(answer.map(|answer| answer.to_string()));
     }
 
     /// What is shown, for tests.
@@ -189,6 +217,7 @@ impl GraphView {
         actions: &mut Vec<GraphAction>,
     ) {
         self.toolbar_ui(ui, context, data);
+        self.take_screenshot(actions);
         self.inspector_ui(ui, context, data, actions);
         self.canvas_ui(ui, context, data, actions);
     }
@@ -240,6 +269,7 @@ impl GraphView {
             focus: self.focused(data).filter(|_| self.mode == Mode::Focus),
             color_by: self.color_by,
             search: self.search.clone(),
+            filters: self.filters.clone(),
             theme: tokens.name.clone(),
             cut,
         };
@@ -248,20 +278,26 @@ impl GraphView {
         }
         self.generation += 1;
         let needle = self.search.to_lowercase();
+        let hidden = self.hidden(data);
+        let filters = &self.filters;
         let is_found = |node: NodeIndex| {
-            needle.is_empty() || data.graph.path(node).to_lowercase().contains(&needle)
+            let is_named =
+                || needle.is_empty() || data.graph.path(node).to_lowercase().contains(&needle);
+            filters.passes(data, node) && is_named()
         };
         let style = map::MapStyle {
             data,
             color_by: self.color_by,
             is_found: &is_found,
+            filters,
+            hidden: &hidden,
             tokens,
         };
         self.scene = match self.mode {
             Mode::Map => map::map_scene(&key.cut, &style, self.generation),
             Mode::Free => self.free.scene(&style, self.generation),
             Mode::Focus => match key.focus {
-                Some(node) => focus::focus_scene(&data.graph, node, tokens, self.generation),
+                Some(node) => focus::focus_scene(node, &style, self.generation),
                 None => Scene {
                     notice: Some("Choose a file: on the map, or by the search.".to_owned()),
                     ..Scene::default()
@@ -274,6 +310,23 @@ impl GraphView {
             }
         };
         self.scene_key = key;
+    }
+
+    /// The imports that the filters leave out, counted anew when the graph or the filters have changed.
+    fn hidden(&mut self, data: &GraphData) -> Arc<Imports> {
+        match &self.hidden {
+            Some((version, filters, hidden))
+                if *version == data.version && *filters == self.filters =>
+            {
+                Arc::clone(hidden)
+            }
+            _ => {
+                let hidden = Arc::new(self.filters.hidden(&data.graph));
+                let made = (data.version, self.filters.clone(), Arc::clone(&hidden));
+                self.hidden = Some(made);
+                hidden
+            }
+        }
     }
 
     /// Fits the camera to the scene when the mode, the folder or what is focused is another one.
@@ -324,6 +377,7 @@ impl GraphView {
     }
 
     fn ask(&mut self, question: String, actions: &mut Vec<GraphAction>) {
+        self.path.clear();
         self.last_question += 1;
         self.asked = Some(Asked {
             number: self.last_question,

@@ -32,7 +32,7 @@ pub mod window_state;
 
 use caret::Caret;
 use command::Command;
-use dialogs::{FileDialog, Renaming};
+use dialogs::{FileDialog, Renaming, Saving};
 use keymap::Keymap;
 use model::{Change, Model};
 use notices::Notices;
@@ -69,6 +69,7 @@ pub struct Shell {
     /// What the host had no room for yet.
     unsent: VecDeque<Intent>,
     caret: Caret,
+    saving: Option<Saving>,
     events: Events,
     model: Model,
     tokens: Arc<Tokens>,
@@ -121,6 +122,7 @@ impl Shell {
             handle,
             unsent: VecDeque::new(),
             caret: Caret::default(),
+            saving: None,
             events,
             model: Model::default(),
             tokens,
@@ -480,6 +482,14 @@ impl Shell {
                             self.send(Intent::AskGraph(number, question));
                         }
                         GraphAction::OpenFolder => self.run(ui.ctx(), Command::OpenFolder),
+                        GraphAction::OpenFile(path) => self.open_file(ui.ctx(), &path),
+                        GraphAction::Attach(path) => {
+                            if let Some(folder) = &self.model.folder {
+                                self.attach(folder.join(path));
+                            }
+                        }
+                        GraphAction::Save(file) => self.save_file(ui.ctx(), file),
+                        GraphAction::Warn(text) => self.chat.warn(text),
                     }
                 }
             }

@@ -48,7 +48,9 @@ fn lints() -> Result<bool> {
 }
 
 /// Holds the dependency graph to `deny.toml`: with cargo-deny where it is installed, otherwise with [`Policy`].
+/// Advisories are left to `cargo deny check advisories`, which fetches a database; this check needs no network.
 fn dependencies() -> Result<bool> {
+    println!("advisories: not checked, as their database comes from the network");
     if has_subcommand("deny") {
         let mut deny = Command::new("cargo");
         deny.args(["deny", "--offline", "check", "licenses", "bans", "sources"])

@@ -131,24 +131,8 @@ fn target_ui(
         .map_or("last addressed", |view| view.seat.display_name.as_str());
     let label = RichText::new(format!("Speaking to {name}")).size(tokens.metrics.typ.secondary);
     ui.menu_button(label, |ui| {
-        if ui
-            .selectable_label(chosen.is_none(), "Whoever was addressed last")
-            .clicked()
-        {
-            actions.push(HeaderAction::SetDefaultTarget(None));
-        }
-        for view in model.seats.iter().filter(|view| view.seat.enabled) {
-            let wait = model
-                .wait_secs(&view.seat.id)
-                .map(|s| format!(" (wait {s} s)"))
-                .unwrap_or_default();
-            let text = format!("{}{wait}", view.seat.display_name);
-            if ui
-                .selectable_label(chosen == Some(&view.seat.id), text)
-                .clicked()
-            {
-                actions.push(HeaderAction::SetDefaultTarget(Some(view.seat.id.clone())));
-            }
-        }
+        let wait = |seat: &SeatId| model.wait_secs(seat);
+        let choice = super::targets_menu_ui(ui, &model.seats, chosen, wait);
+        actions.extend(choice.map(HeaderAction::SetDefaultTarget));
     });
 }

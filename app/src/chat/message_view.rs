@@ -81,7 +81,7 @@ pub(super) fn message_status(message: &Message, model: &Model) -> MessageStatus 
         (Status::Error, error) => {
             let text = error.unwrap_or("The reply failed.");
             MessageStatus::Failed(ErrorView {
-                text: text.into(),
+                text: sentence(text).into(),
                 action: Some(Remedy::of(message).label().into()),
             })
         }

@@ -75,6 +75,7 @@ pub struct ChatView {
     /// Messages changed while the search bar is open.
     searches_again: bool,
     notes: Vec<Note>,
+    has_noted_direction: bool,
     inspection: Option<Inspection>,
     estimate_at: Option<Instant>,
     draft_at: Option<Instant>,
@@ -108,6 +109,7 @@ impl ChatView {
             searching: None,
             searches_again: false,
             notes: Vec::new(),
+            has_noted_direction: false,
             inspection: None,
             estimate_at: None,
             draft_at: None,
@@ -140,6 +142,7 @@ impl ChatView {
             self.editing = None;
             self.find = Find::default();
             self.composer.focus();
+            self.note_direction(thread.messages.iter().rev().map(|m| &**m));
         }
         self.estimate_at = Some(Instant::now());
     }
@@ -235,6 +238,7 @@ impl ChatView {
     pub fn take_change(&mut self, change: Change, model: &Model) {
         match change {
             Change::Added(message) => {
+                self.note_direction(std::iter::once(&*message));
                 let view = message_view(&message, model, &Clock::now());
                 if let Some(doc) = self.doc.as_mut().filter(|_| !self.is_stale) {
                     doc.push_message(view);
@@ -304,6 +308,7 @@ impl ChatView {
         } else {
             doc.set_status(&id, message_status(message, model));
         }
+        self.note_direction(std::iter::once(message));
         self.searches_again = self.find.is_open;
         self.estimate_at = Some(Instant::now());
     }

@@ -73,7 +73,7 @@ pub(super) fn run(args: &AskArgs) -> Result<u8, Failure> {
         host.shutdown();
         return Ok(EXIT_INTERRUPTED);
     }
-    let targets = targets(&args.to, &seats)?;
+    let targets = targets(&args.to, &seats, &asking.endpoints)?;
     let thread = args.thread.as_deref();
     let thread = thread.map(|id| resolve(&asking.threads, id)).transpose()?;
     if let Some(thread) = &thread {
@@ -130,7 +130,11 @@ fn split_range(spec: &str) -> Result<(PathBuf, Option<[u32; 2]>), Failure> {
     }
 }
 
-fn targets(to: &[String], seats: &[SeatView]) -> Result<Option<Vec<SeatId>>, Failure> {
+fn targets(
+    to: &[String],
+    seats: &[SeatView],
+    endpoints: &[EndpointStatus],
+) -> Result<Option<Vec<SeatId>>, Failure> {
     let enabled = || {
         seats
             .iter()
@@ -160,6 +164,15 @@ fn targets(to: &[String], seats: &[SeatView]) -> Result<Option<Vec<SeatId>>, Fai
                 known.join(", ")
             )));
         };
+        if !endpoints
+            .iter()
+            .any(|endpoint| endpoint.id == seat.endpoint)
+        {
+            return Err(Failure::usage(format!(
+                "{} is to be asked at {}, but the settings have no endpoint of that name",
+                seat.id, seat.endpoint
+            )));
+        }
         if !chosen.contains(&seat.id) {
             chosen.push(seat.id.clone());
         }
@@ -197,6 +210,7 @@ struct Asking<'a> {
     interrupted: Arc<AtomicBool>,
     names: HashMap<SeatId, String>,
     threads: Arc<Vec<ThreadSummary>>,
+    endpoints: Arc<Vec<EndpointStatus>>,
     out: Box<dyn Write>,
     /// Why the output was not written, where its reader isn't simply gone.
     write_error: Option<std::io::Error>,
@@ -220,6 +234,7 @@ impl<'a> Asking<'a> {
             interrupted,
             names: HashMap::new(),
             threads: Arc::default(),
+            endpoints: Arc::default(),
             out: Box::new(std::io::stdout()),
             write_error: None,
             unsaved: None,
@@ -238,7 +253,8 @@ impl<'a> Asking<'a> {
                 Some(Event::Snapshot(snapshot)) => {
                     seats = Arc::clone(&snapshot.seats);
                     self.threads = Arc::clone(&snapshot.threads);
-                    patience = patience_with(&seats, &snapshot.endpoints);
+                    self.endpoints = Arc::clone(&snapshot.endpoints);
+                    patience = patience_with(&seats, &self.endpoints);
                     for problem in &snapshot.settings_problems {
                         if problem.is_fatal {
                             // Without its settings the table may be another one than the person means.
@@ -251,7 +267,10 @@ impl<'a> Asking<'a> {
                         self.warn(&format!("this conversation will not be saved: {reason}"));
                     }
                 }
-                Some(Event::Endpoints(endpoints)) => patience = patience_with(&seats, &endpoints),
+                Some(Event::Endpoints(endpoints)) => {
+                    patience = patience_with(&seats, &endpoints);
+                    self.endpoints = endpoints;
+                }
                 Some(Event::Seats(now)) => seats = now,
                 _ => {}
             }

@@ -23,6 +23,22 @@ const LOWEST_TEXT: f32 = 11.0;
 /// At most this many texts are drawn at once.
 const MOST_LABELS: usize = 400;
 
+/// A text of the scene that has its place.
+pub(super) struct PlacedText {
+    /// The text, laid out.
+    pub(super) galley: Arc<egui::Galley>,
+    /// What it stays inside of, in points of the window.
+    pub(super) area: Rect,
+    /// Where it is, in points of the window.
+    pub(super) place: Rect,
+    /// Its height, in points.
+    pub(super) size: f32,
+    /// Its colour.
+    pub(super) color: Color32,
+    /// Whether it is set stronger.
+    pub(super) is_strong: bool,
+}
+
 impl GraphView {
     pub(super) fn canvas_ui(
         &mut self,
@@ -53,7 +69,7 @@ impl GraphView {
                 ..egui::EventFilter::default()
             };
             ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
-            self.keys(ui, context, data, view, now);
+            actions.extend(self.keys(ui, context, data, view, now));
         }
         if response.dragged() {
             self.take_over();
@@ -78,19 +94,19 @@ impl GraphView {
             .map(|at| self.camera.to_world(at, view));
         let item = pointed.and_then(|at| self.scene.item_at(at)).cloned();
         self.hovered = item.as_ref().map(|item| item.subject);
-        self.clicks(
-            ui,
-            &response,
-            data,
-            now,
-            view,
-            item.as_ref().map(|item| item.subject),
-        );
+        let subject = item.as_ref().map(|item| item.subject);
+        actions.extend(self.clicks(ui, &response, data, now, view, subject));
         let painter = ui.painter_at(view);
         painter.rect_filled(view, 0.0, context.tokens.surface.base);
         self.paint_picture(&painter, context, view, pixels_per_point);
         self.paint_marked(&painter, context.tokens, data, view);
-        self.paint_labels(&painter, context.tokens, view);
+        self.paint_path(&painter, context.tokens, data, view);
+        let texts = self.placed_labels(&painter, context.tokens, view);
+        for text in &texts {
+            let area = painter.with_clip_rect(text.area.intersect(view));
+            area.galley(text.place.min, Arc::clone(&text.galley), text.color);
+        }
+        self.export(ui.ctx(), context.tokens, &texts, view, actions);
         if let Some(notice) = &self.scene.notice {
             let font = FontId::proportional(context.tokens.metrics.typ.ui);
             let color = context.tokens.text.secondary;
@@ -108,15 +124,18 @@ impl GraphView {
         if let Some(item) = item {
             response.on_hover_text_at_pointer(item.name);
         }
-        let _ = actions;
     }
 
     /// What a screen reader hears of the picture.
     fn told(&self, data: &GraphData) -> String {
         let shown = format!("{}: {} marks", self.mode.title(), self.scene.items.len());
+        let path = match self.path.len() {
+            0 => String::new(),
+            hops => format!(", a path of {hops} imports"),
+        };
         match self.selection(data).last() {
-            Some(node) => format!("{shown}, selected: {}", data.graph.path(*node)),
-            None => shown,
+            Some(node) => format!("{shown}, selected: {}{path}", data.graph.path(*node)),
+            None => format!("{shown}{path}"),
         }
     }
 
@@ -149,7 +168,8 @@ impl GraphView {
         data: &GraphData,
         view: Rect,
         now: f64,
-    ) {
+    ) -> Option<GraphAction> {
+        let mut action = None;
         let pressed = |key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
         for (key, direction) in [
             (Key::ArrowLeft, vec2(-1.0, 0.0)),
@@ -180,7 +200,7 @@ impl GraphView {
         if pressed(Key::Enter)
             && let Some(node) = self.selection(data).last().copied()
         {
-            self.open(data, Subject::Node(node), view, now, secs);
+            action = self.open(data, Subject::Node(node), view, now, secs);
         }
         if pressed(Key::Escape) {
             if self.mode == Mode::Map {
@@ -193,6 +213,7 @@ impl GraphView {
         if pressed(Key::Slash) {
             self.wants_search_focus = true;
         }
+        action
     }
 
     /// Selects the nearest mark in a direction from the selected one, or what is in the middle of the view.
@@ -232,7 +253,7 @@ impl GraphView {
         now: f64,
         view: Rect,
         subject: Option<Subject>,
-    ) {
+    ) -> Option<GraphAction> {
         if response.clicked() {
             response.request_focus();
             let adds = ui.input(|input| input.modifiers.command || input.modifiers.shift);
@@ -242,16 +263,22 @@ impl GraphView {
                 _ => {}
             }
         }
-        if response.double_clicked()
-            && let Some(subject) = subject
-        {
-            self.open(data, subject, view, now, 0.2);
-        }
+        let opened = subject.filter(|_| response.double_clicked());
+        opened.and_then(|subject| self.open(data, subject, view, now, 0.2))
     }
 
-    /// Goes nearer to a directory, or looks at a file alone.
-    fn open(&mut self, data: &GraphData, subject: Subject, view: Rect, now: f64, secs: f64) {
-        let Subject::Node(node) = subject else { return };
+    /// Goes nearer to a directory, looks at a file alone, or opens the file that is looked at.
+    fn open(
+        &mut self,
+        data: &GraphData,
+        subject: Subject,
+        view: Rect,
+        now: f64,
+        secs: f64,
+    ) -> Option<GraphAction> {
+        let Subject::Node(node) = subject else {
+            return None;
+        };
         let node = data.graph.file_of(node);
         let is_directory =
             data.graph.nodes[node as usize].node_type == codegraph::graph::NodeType::Dir;
@@ -260,10 +287,13 @@ impl GraphView {
             if let Some(area) = data.nested.box_of(node) {
                 self.fly_to(super::map::rect(area), view, now, secs);
             }
+        } else if self.mode == Mode::Focus && self.scene_key.focus == Some(node) {
+            return Some(GraphAction::OpenFile(data.graph.path(node)));
         } else {
             self.select(data, node, false);
             self.mode = Mode::Focus;
         }
+        None
     }
 
     fn paint_picture(
@@ -376,7 +406,57 @@ impl GraphView {
         }
     }
 
-    fn paint_labels(&self, painter: &Painter, tokens: &Tokens, view: Rect) {
+    /// The path that was asked for, import by import. Where a file isn't shown, what it lies in stands for it.
+    fn paint_path(&self, painter: &Painter, tokens: &Tokens, data: &GraphData, view: Rect) {
+        let stroke = Stroke::new(3.0, tokens.state.ok);
+        for (from, to) in &self.path {
+            let ends = [from, to].map(|path| {
+                let node = data.graph.node_at(path)?;
+                self.shown_for(data, node)
+            });
+            let [Some(from), Some(to)] = ends else {
+                continue;
+            };
+            for (_, area) in [from, to] {
+                let area = Rect::from_min_max(
+                    self.camera.to_screen(area.min, view),
+                    self.camera.to_screen(area.max, view),
+                );
+                painter.rect_stroke(area.expand(1.0), 4.0, stroke, StrokeKind::Outside);
+            }
+            let curve = data
+                .nested
+                .curve(from.0, to.0)
+                .filter(|_| self.mode == Mode::Map);
+            match curve {
+                Some(points) => {
+                    let points = points.map(|at| self.camera.to_screen(at.into(), view));
+                    let clear = Color32::TRANSPARENT;
+                    let curve = CubicBezierShape::from_points_stroke(points, false, clear, stroke);
+                    painter.add(curve);
+                }
+                None => {
+                    let ends =
+                        [from.1, to.1].map(|area| self.camera.to_screen(area.center(), view));
+                    painter.line_segment(ends, stroke);
+                }
+            }
+        }
+    }
+
+    /// The mark that stands for a node: its own, or that of the innermost directory above it that has one.
+    fn shown_for(&self, data: &GraphData, node: u32) -> Option<(u32, Rect)> {
+        let parent = |node: &u32| data.graph.nodes[*node as usize].parent;
+        let mut up = std::iter::successors(Some(node), parent);
+        up.find_map(|node| {
+            let item = self.scene.item_of(Subject::Node(node))?;
+            Some((node, item.area))
+        })
+    }
+
+    /// The texts that there is room for, and where they go.
+    fn placed_labels(&self, painter: &Painter, tokens: &Tokens, view: Rect) -> Vec<PlacedText> {
+        let mut placed = Vec::new();
         let mut seen: Vec<(&Label, Rect)> = self
             .scene
             .labels
@@ -416,10 +496,16 @@ impl GraphView {
             let galley = painter.layout_no_wrap(text, font, label.color);
             let place = label.align.align_size_within_rect(galley.size(), inner);
             if places.take(place) {
-                painter
-                    .with_clip_rect(area.intersect(view))
-                    .galley(place.min, galley, label.color);
+                placed.push(PlacedText {
+                    galley,
+                    area,
+                    place,
+                    size,
+                    color: label.color,
+                    is_strong: label.is_strong,
+                });
             }
         }
+        placed
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use codegraph::graph::{EdgeType, Graph, NodeIndex, NodeType};
 use egui::{Align2, Pos2, Rect, pos2, vec2};
 
+use super::map::MapStyle;
 use super::scene::{Label, MarkStyle, Scene, SceneBuilder, Subject};
 use crate::theme::Tokens;
 
@@ -68,17 +69,24 @@ fn ancestors(graph: &Graph, node: NodeIndex) -> Vec<NodeIndex> {
 }
 
 /// The scene around a file, or around the file of a symbol.
-pub(super) fn focus_scene(
-    graph: &Graph,
-    node: NodeIndex,
-    tokens: &Tokens,
-    generation: u64,
-) -> Scene {
+pub(super) fn focus_scene(node: NodeIndex, style: &MapStyle<'_>, generation: u64) -> Scene {
+    let (graph, tokens) = (&style.data.graph, style.tokens);
     let adjacency = graph.adjacency();
     let file = graph.file_of(node);
-    let users = rows(graph, adjacency.incoming(EdgeType::Imports, file));
-    let used = rows(graph, adjacency.outgoing(EdgeType::Imports, file));
-    let symbols = symbols(graph, file);
+    let shown = |files: &[NodeIndex], is_hidden: &dyn Fn(NodeIndex) -> bool| -> Vec<NodeIndex> {
+        let passes =
+            |other: &NodeIndex| !is_hidden(*other) && style.filters.passes(style.data, *other);
+        files.iter().copied().filter(passes).collect()
+    };
+    let users = shown(adjacency.incoming(EdgeType::Imports, file), &|user| {
+        style.hidden.contains(&(user, file))
+    });
+    let used = shown(adjacency.outgoing(EdgeType::Imports, file), &|used| {
+        style.hidden.contains(&(file, used))
+    });
+    let (users, used) = (rows(graph, &users), rows(graph, &used));
+    let mut symbols = symbols(graph, file);
+    symbols.retain(|symbol| style.filters.passes(style.data, *symbol));
     let mut scene = SceneBuilder::default();
     let height = BOX.y + symbols.len() as f32 * SYMBOL_ROW;
     let middle = Rect::from_center_size(Pos2::ZERO, vec2(BOX.x, height));

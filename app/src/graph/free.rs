@@ -91,6 +91,7 @@ impl FreeLayout {
             .edges_of(EdgeType::Imports)
             .iter()
             .map(|edge| (edge.from, edge.to))
+            .filter(|link| !style.hidden.contains(link))
             .collect();
         if links.len() > MOST_LINKS {
             links.sort_by_key(|(from, to)| std::cmp::Reverse(degree(*from).min(degree(*to))));

@@ -67,6 +67,12 @@ impl GraphView {
             if self.mode != Mode::Focus && ui.button("Focus").clicked() {
                 self.mode = Mode::Focus;
             }
+            if ui.button("Open").clicked() {
+                actions.push(GraphAction::OpenFile(path.clone()));
+            }
+            if ui.button("Attach to the message").clicked() {
+                actions.push(GraphAction::Attach(path.clone()));
+            }
             for (label, question) in [
                 ("Impact", "impact"),
                 ("Dependents", "dependents"),

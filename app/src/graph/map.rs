@@ -5,6 +5,7 @@ use codegraph::nested::{Box2, Cut, CutMark};
 use egui::{Align2, Color32, Rect, pos2, vec2};
 use host::GraphData;
 
+use super::filters::{Filters, Imports, links_without};
 use super::palette::{ColorBy, class_color, heat_color, mix};
 use super::scene::{Label, MarkStyle, Scene, SceneBuilder, Subject};
 use crate::theme::Tokens;
@@ -20,6 +21,10 @@ pub(super) struct MapStyle<'a> {
     pub(super) color_by: ColorBy,
     /// Whether a file passes the filters and the search; the others are paler.
     pub(super) is_found: &'a dyn Fn(NodeIndex) -> bool,
+    /// The filters by themselves.
+    pub(super) filters: &'a Filters,
+    /// Imports that aren't shown.
+    pub(super) hidden: &'a Imports,
     /// The theme.
     pub(super) tokens: &'a Tokens,
 }
@@ -33,7 +38,7 @@ pub(super) fn rect(area: Box2) -> Rect {
 pub(super) fn map_scene(cut: &Cut, style: &MapStyle<'_>, generation: u64) -> Scene {
     let (data, tokens) = (style.data, style.tokens);
     let mut scene = SceneBuilder::default();
-    for link in &cut.links {
+    for link in &links_without(cut, &data.graph, style.hidden) {
         let (from, to) = (&cut.marks[link.from as usize], &cut.marks[link.to as usize]);
         let Some(points) = data.nested.curve(from.node, to.node) else {
             continue;

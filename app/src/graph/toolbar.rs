@@ -37,6 +37,18 @@ impl GraphView {
                 colors.response.widget_info(|| {
                     egui::WidgetInfo::labeled(egui::Role::ComboBox, true, "Colour by")
                 });
+                let selected = self.selection(data).last().copied();
+                self.filters.filters_ui(ui, data, selected);
+                ui.menu_button("Export", |ui| {
+                    if ui.button("SVG").clicked() {
+                        self.export.wants_svg = true;
+                        ui.close();
+                    }
+                    if ui.button("PNG").clicked() {
+                        self.export.wants_png = true;
+                        ui.close();
+                    }
+                });
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     let files = data.graph.nodes_of(NodeType::File).count();
                     let imports = data

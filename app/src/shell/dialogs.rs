@@ -1,10 +1,15 @@
 //! Dialogs: a thread's name, and files and folders chosen through the system.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use host::Intent;
 
 use super::Shell;
+use crate::graph::ExportedFile;
+
+/// A person takes longer than this to close a dialog; what comes back sooner was never seen.
+const FASTEST_CANCEL: Duration = Duration::from_millis(250);
 
 /// The dialog that names a thread.
 pub(super) struct Renaming {
@@ -16,6 +21,7 @@ pub(super) struct Renaming {
 /// A file dialog of the system, open on a thread of its own.
 pub(super) struct FileDialog {
     purpose: DialogPurpose,
+    asked_at: Instant,
     answer: std::sync::mpsc::Receiver<Option<PathBuf>>,
 }
 
@@ -23,6 +29,11 @@ pub(super) struct FileDialog {
 pub(super) enum DialogPurpose {
     OpenFolder,
     Attach,
+}
+
+/// A picture on its way to the disk; what became of it.
+pub(super) struct Saving {
+    outcome: std::sync::mpsc::Receiver<String>,
 }
 
 impl Shell {
@@ -91,11 +102,13 @@ impl Shell {
         });
         self.folder_dialog = Some(FileDialog {
             purpose,
+            asked_at: Instant::now(),
             answer: asked,
         });
     }
 
     pub(super) fn take_dialog_answer(&mut self) {
+        self.take_saving();
         let Some(dialog) = &self.folder_dialog else {
             return;
         };
@@ -106,9 +119,66 @@ impl Shell {
                 self.send(Intent::OpenFolder(Some(path)));
             }
             Ok(Some(path)) => self.attach(path),
-            Ok(None) | Err(std::sync::mpsc::TryRecvError::Disconnected) => {}
+            Ok(None) | Err(std::sync::mpsc::TryRecvError::Disconnected) => {
+                if dialog.asked_at.elapsed() < FASTEST_CANCEL {
+                    let text = "The system opened no file dialog; drop the file or folder onto the window instead.";
+                    self.chat.warn(text.to_owned());
+                }
+            }
         }
         self.folder_dialog = None;
+    }
+
+    /// Asks where a picture is to be saved, and saves it, on a thread of its own.
+    pub(super) fn save_file(&mut self, ctx: &egui::Context, file: ExportedFile) {
+        let (outcome, waited_for) = std::sync::mpsc::channel();
+        let ctx = ctx.clone();
+        let folder = self.model.folder.clone();
+        std::thread::spawn(move || {
+            let asked_at = Instant::now();
+            let mut dialog = rfd::FileDialog::new().set_title("Save the picture");
+            if let Some(folder) = folder {
+                dialog = dialog.set_directory(folder);
+            }
+            let text = match dialog.set_file_name(file.name).save_file() {
+                Some(path) => match host::write_atomically(&path, &file.bytes) {
+                    Ok(()) => format!("The picture is saved ({}).", path.display()),
+                    Err(error) => {
+                        format!("The picture was not saved: {error} ({})", path.display())
+                    }
+                },
+                None if asked_at.elapsed() < FASTEST_CANCEL => {
+                    "The system opened no file dialog, so the picture was not saved.".to_owned()
+                }
+                None => return,
+            };
+            // The window may be gone by now.
+            let _gone = outcome.send(text);
+            ctx.request_repaint();
+        });
+        self.saving = Some(Saving {
+            outcome: waited_for,
+        });
+    }
+
+    fn take_saving(&mut self) {
+        if let Some(text) = self.saving.as_ref().and_then(|s| s.outcome.try_recv().ok()) {
+            self.saving = None;
+            self.chat.warn(text);
+        }
+    }
+
+    /// Opens a file of the folder with the program that the system has for it.
+    pub(super) fn open_file(&mut self, ctx: &egui::Context, path: &str) {
+        let Some(folder) = &self.model.folder else {
+            return;
+        };
+        match url::Url::from_file_path(folder.join(path)) {
+            Ok(url) => ctx.open_url(egui::OpenUrl::new_tab(url)),
+            Err(()) => self
+                .chat
+                .warn(format!("That file can't be opened ({path}).")),
+        }
     }
 
     pub(super) fn attach(&mut self, path: PathBuf) {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use codegraph::query::Answer;
 use host::settings::{Settings, SettingsProblem};
 use host::{
     Channel, EndpointStatus, Event, GraphState, HostNotice, InspectedRequest, QueueState, SeatView,
@@ -52,8 +53,8 @@ pub enum Change {
     Warning(String),
     /// What a seat was shown for a message.
     Inspection(MessageId, Vec<InspectedRequest>),
-    /// What the code graph answers to a question, as text.
-    GraphAnswer(u64, Result<String, String>),
+    /// What the code graph answers to a question.
+    GraphAnswer(u64, Result<Arc<Answer>, String>),
     /// Seats changed, so colours and names may have.
     Seats,
     /// The settings changed.
@@ -239,8 +240,7 @@ impl Model {
             }
             Event::Graph(graph) => self.graph = graph,
             Event::GraphAnswer(number, answer) => {
-                let text = answer.map(|answer| answer.to_string());
-                return Some(Change::GraphAnswer(number, text));
+                return Some(Change::GraphAnswer(number, answer));
             }
             Event::TurnEnded { .. } => {}
             Event::Ended => return Some(Change::Ended),

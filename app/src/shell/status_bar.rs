@@ -39,59 +39,66 @@ impl StatusBar<'_> {
     /// Draws it and returns what the person clicked.
     pub fn status_bar_ui(&self, ui: &mut Ui, tokens: &Tokens) -> Option<StatusBarAction> {
         let mut action = None;
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = tokens.metrics.space.inside_card;
-            for endpoint in self
-                .endpoints
-                .iter()
-                .filter(|e| self.in_use.contains(&e.id))
-            {
-                if pill_ui(ui, tokens, endpoint) {
-                    action = Some(StatusBarAction::CheckEndpoints);
-                }
-            }
-            if let Some(reason) = self.read_only {
-                let text = small("not saved", tokens).color(tokens.state.error);
-                ui.label(text).on_hover_text(reason);
-            }
-            if self.settings_problems > 0 {
-                let text = match self.settings_problems {
-                    1 => "1 problem in the settings".to_owned(),
-                    n => format!("{n} problems in the settings"),
-                };
-                if link(ui, small(&text, tokens).color(tokens.state.warn)) {
-                    action = Some(StatusBarAction::ShowSettings);
-                }
-            }
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ui.spacing_mut().item_spacing.x = tokens.metrics.space.inside_card;
-                let errors = self
-                    .notices
-                    .iter()
-                    .filter(|n| n.severity == Severity::Error)
-                    .count();
-                let (text, color) = match (self.notices.len(), errors) {
-                    (0, _) => (String::from("no notices"), tokens.text.secondary),
-                    (1, 0) => (String::from("1 notice"), tokens.text.primary),
-                    (n, 0) => (format!("{n} notices"), tokens.text.primary),
-                    (_, 1) => (String::from("1 error"), tokens.state.error),
-                    (_, n) => (format!("{n} errors"), tokens.state.error),
-                };
-                if link(ui, small(&text, tokens).color(color)) {
-                    action = Some(StatusBarAction::ShowNotices);
-                }
-                if self.is_software_rendered {
-                    ui.label(small("software rendering", tokens))
-                        .on_hover_text("No graphics card is used; everything works, only slower.");
-                }
-                if let Some(ms) = self.frame_ms {
-                    ui.label(
-                        small(&format!("{ms:.1} ms"), tokens).family(Families::default().tabular),
-                    );
-                }
+            self.right_ui(ui, tokens, &mut action);
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                // In a narrow window this side gives way.
+                ui.shrink_clip_rect(ui.max_rect());
+                self.left_ui(ui, tokens, &mut action);
             });
         });
         action
+    }
+
+    fn left_ui(&self, ui: &mut Ui, tokens: &Tokens, action: &mut Option<StatusBarAction>) {
+        for endpoint in self
+            .endpoints
+            .iter()
+            .filter(|e| self.in_use.contains(&e.id))
+        {
+            if pill_ui(ui, tokens, endpoint) {
+                *action = Some(StatusBarAction::CheckEndpoints);
+            }
+        }
+        if let Some(reason) = self.read_only {
+            let text = small("not saved", tokens).color(tokens.state.error);
+            ui.label(text).on_hover_text(reason);
+        }
+        if self.settings_problems > 0 {
+            let text = match self.settings_problems {
+                1 => "1 problem in the settings".to_owned(),
+                n => format!("{n} problems in the settings"),
+            };
+            if link(ui, small(&text, tokens).color(tokens.state.warn)) {
+                *action = Some(StatusBarAction::ShowSettings);
+            }
+        }
+    }
+
+    fn right_ui(&self, ui: &mut Ui, tokens: &Tokens, action: &mut Option<StatusBarAction>) {
+        let errors = self
+            .notices
+            .iter()
+            .filter(|n| n.severity == Severity::Error)
+            .count();
+        let (text, color) = match (self.notices.len(), errors) {
+            (0, _) => (String::from("no notices"), tokens.text.secondary),
+            (1, 0) => (String::from("1 notice"), tokens.text.primary),
+            (n, 0) => (format!("{n} notices"), tokens.text.primary),
+            (_, 1) => (String::from("1 error"), tokens.state.error),
+            (_, n) => (format!("{n} errors"), tokens.state.error),
+        };
+        if link(ui, small(&text, tokens).color(color)) {
+            *action = Some(StatusBarAction::ShowNotices);
+        }
+        if self.is_software_rendered {
+            ui.label(small("software rendering", tokens))
+                .on_hover_text("No graphics card is used; everything works, only slower.");
+        }
+        if let Some(ms) = self.frame_ms {
+            ui.label(small(&format!("{ms:.1} ms"), tokens).family(Families::default().tabular));
+        }
     }
 }
 
@@ -145,6 +152,8 @@ pub fn pill_ui(ui: &mut Ui, tokens: &Tokens, endpoint: &EndpointStatus) -> bool 
     } else {
         endpoint.detail.clone()
     };
+    ui.ctx()
+        .accesskit_node_builder(response.id, |node| node.set_description(detail.as_str()));
     response
         .on_hover_text(format!("{detail}\nClick to check again."))
         .clicked()

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::pictures::compare;
 use crate::table::{SHORT_ANSWERS, Table};
-use crate::window::{CTRL_SHIFT, Window};
+use crate::window::{CTRL, CTRL_SHIFT, Window};
 
 /// A folder of TypeScript: an entry that uses two modules, which share a third.
 fn folder() -> TempDir {
@@ -218,7 +218,7 @@ fn the_graph_needs_no_pointer() {
     let (table, folder) = (Table::set(SHORT_ANSWERS), folder());
     let mut window = open(&table, folder.path());
     let is_focused = |w: &Window| w.control(Role::Image, "Code graph").is_focused();
-    for _ in 0..20 {
+    for _ in 0..30 {
         if !is_focused(&window) {
             window.press(Key::Tab);
         }
@@ -301,4 +301,57 @@ fn without_a_folder_the_graph_says_what_to_do() {
     window.press_with(CTRL_SHIFT, Key::G);
     window.until_seen("No folder is open.");
     assert!(window.has(Role::Button, "Open a folder"));
+}
+
+#[test]
+fn filters_leave_out_imports_and_the_picture_is_exported_as_it_is_seen() {
+    let folder = folder();
+    let types = "import type { X } from './shared/color';\nexport type Y = X;\n";
+    std::fs::write(folder.path().join("src/types.ts"), types).expect("a file");
+    let table = Table::set(SHORT_ANSWERS);
+    let mut window = open(&table, folder.path());
+    window.click("Free");
+    let links = |w: &Window| w.shell().graph().scene().picture.links.len();
+    window.until("all imports", |w| links(w) == 6);
+    window.click("Filter");
+    window.click("Imports");
+    window.control(Role::CheckBox, "Types only").click();
+    window.until("one import less", |w| links(w) == 5);
+    window.press(Key::Escape);
+    window.settle();
+    window.click("Filter (on)");
+    window.click("Show everything");
+    window.until("all imports again", |w| links(w) == 6);
+}
+
+#[test]
+fn the_path_between_two_files_is_told_and_drawn() {
+    let (table, folder) = (Table::set(SHORT_ANSWERS), folder());
+    let mut window = open(&table, folder.path());
+    let middle = |window: &Window, name: &str| {
+        let graph = window.shell().graph();
+        let item = graph.scene().items.iter().find(|item| item.name == name);
+        let view = window.control(Role::Image, "Code graph").rect();
+        let middle = item.expect("the file is shown").area.center();
+        graph.camera().to_screen(middle, view)
+    };
+    let (from, to) = (
+        middle(&window, "src/main.ts"),
+        middle(&window, "src/shared/color.ts"),
+    );
+    window.click_at(from);
+    // The panel with what is selected takes room, and everything else of it moves.
+    let to = if window.sees("0 exports, 0 users, 2 imports") {
+        middle(&window, "src/shared/color.ts")
+    } else {
+        to
+    };
+    window.click_with(CTRL, to);
+    window.click("Path between them");
+    window.until_seen("src/main.ts reaches src/shared/color.ts in 2 imports");
+    assert!(
+        seen(&window).ends_with("a path of 2 imports"),
+        "{}",
+        seen(&window)
+    );
 }

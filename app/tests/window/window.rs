@@ -224,6 +224,26 @@ impl Window {
         self.click(name);
     }
 
+    /// Clicks a place while modifiers are held.
+    pub(crate) fn click_with(&mut self, modifiers: Modifiers, at: egui::Pos2) {
+        self.harness.hover_at(at);
+        self.harness.step();
+        for pressed in [true, false] {
+            self.harness.event_modifiers(
+                egui::Event::PointerButton {
+                    pos: at,
+                    button: egui::PointerButton::Primary,
+                    pressed,
+                    modifiers,
+                },
+                modifiers,
+            );
+        }
+        self.harness.step();
+        self.harness.remove_cursor();
+        self.settle();
+    }
+
     /// Clicks a place.
     pub(crate) fn click_at(&mut self, at: egui::Pos2) {
         self.harness.hover_at(at);

@@ -318,6 +318,15 @@ fn an_unknown_thread_is_a_usage_error_and_asks_nobody() {
 }
 
 #[test]
+fn a_seat_whose_endpoint_the_settings_lack_is_a_settings_error() {
+    let home = DataFolder::new();
+    home.write_settings("[[participants]]\nid = \"ann\"\nmodel = \"m\"\nendpoint = \"gone\"\n");
+    let outcome = folkmoot(&home).args(["ask", "--to", "ann", "hello"]).run();
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+    assert!(outcome.stderr.contains("no endpoint"), "{outcome}");
+}
+
+#[test]
 fn a_message_of_five_megabytes_is_sent_whole_and_saved_whole() {
     let server = ModelServer::play("[[step]]\nreply = \"long\"");
     let home = DataFolder::for_url(&server.base_url(), "[prompt]\nsoft_limit_chars = 20000000");

@@ -4,6 +4,7 @@ use egui::{Align, Layout, RichText, Ui, vec2};
 use transcript::SeatId;
 
 use super::{Composer, ComposerAction, ComposerContext, Mode};
+use crate::chat::targets_menu_ui;
 use crate::theme::{Tokens, readable_on};
 use crate::widgets::icons::{self, icon_button};
 
@@ -139,22 +140,8 @@ fn target_ui(
     };
     let text = RichText::new(format!("to {summary}")).size(tokens.metrics.typ.secondary);
     let button = ui.menu_button(text, |ui| {
-        let last = ui.selectable_label(
-            context.default_target.is_none(),
-            "Whoever was addressed last",
-        );
-        if last.clicked() {
-            actions.push(ComposerAction::SetDefaultTarget(None));
-        }
-        for view in context.seats.iter().filter(|view| view.seat.enabled) {
-            let is_chosen = context.default_target == Some(&view.seat.id);
-            if ui
-                .selectable_label(is_chosen, &view.seat.display_name)
-                .clicked()
-            {
-                actions.push(ComposerAction::SetDefaultTarget(Some(view.seat.id.clone())));
-            }
-        }
+        let choice = targets_menu_ui(ui, context.seats, context.default_target, |_| None);
+        actions.extend(choice.map(ComposerAction::SetDefaultTarget));
     });
     button.response.widget_info(|| {
         egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Speaking to {summary}"))

@@ -15,6 +15,9 @@ use crate::widgets::icons::{self, icon_button};
 /// Messages that are named when many were left out.
 const DROPPED_SHOWN: usize = 12;
 
+/// Messages of an opened thread, from its end, that are looked through for text from right to left.
+const NEWEST_LOOKED_AT: usize = 64;
+
 /// A line above the composer: something to know, and perhaps something to do.
 pub(super) struct Note {
     pub(super) text: String,
@@ -69,8 +72,28 @@ impl ChatView {
             let text = format!(
                 "The oldest {dropped} messages no longer fit into the prompt and were left out."
             );
-            ui.label(secondary(tokens, &text))
-                .on_hover_text(dropped_titles(model));
+            let label = ui.label(secondary(tokens, &text));
+            let titles = dropped_titles(model);
+            ui.ctx()
+                .accesskit_node_builder(label.id, |node| node.set_description(titles.as_str()));
+            label.on_hover_text(titles);
+        }
+    }
+
+    /// Says once that text from right to left is shown in the order it is stored in, when there is some.
+    pub(super) fn note_direction<'a>(
+        &mut self,
+        messages: impl Iterator<Item = &'a transcript::Message>,
+    ) {
+        if self.has_noted_direction {
+            return;
+        }
+        let mut messages = messages.take(NEWEST_LOOKED_AT);
+        if messages.any(|message| has_right_to_left(message.content())) {
+            self.has_noted_direction = true;
+            let text = "Right-to-left text is kept and copied as it is, but shown from left to right: this version \
+                can't lay it out yet.";
+            self.warn(text.to_owned());
         }
     }
 
@@ -139,6 +162,16 @@ fn note_ui(ui: &mut Ui, tokens: &Tokens, note: &Note) -> NoteOutcome {
         });
     });
     outcome
+}
+
+/// Whether a text has letters that are written from right to left.
+fn has_right_to_left(text: &str) -> bool {
+    // Nearly all text is ASCII, and these blocks begin with bytes that it hasn't.
+    !text.is_ascii()
+        && text.chars().any(|c| {
+            matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
+                | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+        })
 }
 
 /// What was left out of the last prompt, a line for each message, shortened where it is many.
