@@ -98,6 +98,8 @@ fn main() {
         churn: Vec::new(),
         age: Vec::new(),
         cycles: Vec::new(),
+        forbidden: Vec::new(),
+        rules_problem: None,
         version: 1,
         graph,
     };

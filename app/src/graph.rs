@@ -31,7 +31,6 @@ use camera::{Camera, Flight};
 pub use export::ExportedFile;
 use filters::{Filters, Imports};
 use free::FreeLayout;
-use matrix::Matrix;
 use palette::ColorBy;
 use scene::{Scene, Subject};
 
@@ -191,17 +190,22 @@ impl GraphView {
         match context.state {
             GraphState::Ready(data) => self.ready_ui(ui, context, data, &mut actions),
             GraphState::Reading(folder) => {
-                notice_ui(ui, &format!("Reading {} …", folder.display()), None);
+                notice_ui(
+                    ui,
+                    context.tokens,
+                    &format!("Reading {} …", folder.display()),
+                    None,
+                );
             }
             GraphState::Closed => {
                 let text =
                     "No folder is open. The graph shows how the files of a folder hang together.";
-                if notice_ui(ui, text, Some("Open a folder")) {
+                if notice_ui(ui, context.tokens, text, Some("Open a folder")) {
                     actions.push(GraphAction::OpenFolder);
                 }
             }
             GraphState::Failed(error) => {
-                if notice_ui(ui, error, Some("Try again")) {
+                if notice_ui(ui, context.tokens, error, Some("Try again")) {
                     actions.push(GraphAction::Show);
                 }
             }
@@ -304,10 +308,7 @@ impl GraphView {
                 },
             },
             Mode::Cycles => cycles::cycles_scene(data, tokens, self.generation),
-            Mode::Matrix => {
-                let matrix = Matrix::of(&data.graph);
-                matrix::matrix_scene(&data.graph, &matrix, tokens, self.generation)
-            }
+            Mode::Matrix => matrix::matrix_scene(data, tokens, self.generation),
         };
         self.scene_key = key;
     }
@@ -389,7 +390,7 @@ impl GraphView {
 }
 
 /// A sentence in the middle, with a button below it; returns whether that was clicked.
-fn notice_ui(ui: &mut Ui, text: &str, button: Option<&str>) -> bool {
+fn notice_ui(ui: &mut Ui, tokens: &Tokens, text: &str, button: Option<&str>) -> bool {
     let area = ui.available_rect_before_wrap();
     let place = egui::Rect::from_center_size(area.center(), egui::vec2(area.width() * 0.7, 80.0));
     let mut is_clicked = false;
@@ -397,7 +398,7 @@ fn notice_ui(ui: &mut Ui, text: &str, button: Option<&str>) -> bool {
         ui.vertical_centered(|ui| {
             ui.label(text);
             if let Some(button) = button {
-                ui.add_space(8.0);
+                ui.add_space(tokens.metrics.space.related);
                 is_clicked = ui.button(button).clicked();
             }
         });

@@ -328,7 +328,7 @@ impl Shell {
             .frame(
                 Frame::new()
                     .fill(tokens.surface.base)
-                    .inner_margin(Margin::symmetric(8, 8)),
+                    .inner_margin(tokens.metrics.space.inside_side_panel()),
             )
             .show(ui, |ui| self.rail_ui(ui));
         self.parts.push(Part::panel(rail.response.rect));
@@ -343,7 +343,7 @@ impl Shell {
                 .frame(
                     Frame::new()
                         .fill(tokens.surface.raised)
-                        .inner_margin(Margin::same(8)),
+                        .inner_margin(tokens.metrics.space.inside_side_panel()),
                 )
                 .show(ui, |ui| self.side_panel_ui(ui));
             let area = panel.response.rect;
@@ -353,11 +353,11 @@ impl Shell {
         }
         if self.performance.is_open {
             Panel::right("performance")
-                .default_size(320.0)
+                .default_size(tokens.metrics.size.inspector)
                 .frame(
                     Frame::new()
                         .fill(tokens.surface.raised)
-                        .inner_margin(Margin::same(12)),
+                        .inner_margin(tokens.metrics.space.inside_text_panel()),
                 )
                 .show(ui, |ui| self.performance.performance_ui(ui, &tokens));
         }
@@ -643,5 +643,5 @@ impl Shell {
 fn bar_frame(tokens: &Tokens) -> Frame {
     Frame::new()
         .fill(tokens.surface.base)
-        .inner_margin(Margin::symmetric(8, 0))
+        .inner_margin(Margin::symmetric(tokens.metrics.space.related as i8, 0))
 }

@@ -10,6 +10,9 @@ use crate::shell::status_bar::pill_ui;
 use crate::theme::{Tokens, fonts::Families};
 use crate::widgets::icons::{self, icon_button};
 
+/// Room left in the header, in points, in which there is place for an endpoint beside the title.
+const PILL_FROM: f32 = 220.0;
+
 /// What the person did in the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HeaderAction {
@@ -63,6 +66,10 @@ pub(super) fn header_ui(
                     .any(|view| view.seat.endpoint == endpoint.id)
             });
             for endpoint in in_use {
+                // They are in the status bar as well; the title needs the room more.
+                if ui.available_width() < PILL_FROM {
+                    break;
+                }
                 if pill_ui(ui, tokens, endpoint) {
                     actions.push(HeaderAction::CheckEndpoint(endpoint.id.clone()));
                 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use egui::{Frame, Margin, Panel, RichText, Ui};
+use egui::{Frame, Panel, RichText, Ui};
 use host::{Channel, Intent};
 use transcript::{MessageId, Status, ThreadId};
 
@@ -332,7 +332,7 @@ impl ChatView {
             .frame(
                 Frame::new()
                     .fill(tokens.surface.base)
-                    .inner_margin(Margin::symmetric(16, 8)),
+                    .inner_margin(tokens.metrics.space.inside_panel()),
             );
         let bottom = bottom.show(ui, |ui| {
             centred(ui, |ui| {
@@ -412,7 +412,7 @@ impl ChatView {
     ) {
         let frame = Frame::new()
             .fill(tokens.surface.base)
-            .inner_margin(Margin::symmetric(16, 6));
+            .inner_margin(tokens.metrics.space.inside_top_bar());
         let header = Panel::top("thread header")
             .frame(frame)
             .show(ui, |ui| header_ui(ui, tokens, context, self.composer.mode));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, IsTerminal as _, Write as _};
 
 use serde_json::json;
 use transcript::{Journal, Thread, ThreadId, ThreadStore, ThreadSummary, Timestamp};
@@ -95,6 +95,10 @@ fn as_markdown(thread: &transcript::Thread, out: &mut dyn std::io::Write) -> std
 }
 
 fn export(store: &mut ThreadStore, id: &str, format: ExportFormat) -> Result<u8, Failure> {
+    if std::io::stdout().is_terminal() && matches!(format, ExportFormat::Markdown) {
+        // A file gets every byte; a terminal must not be driven by what a model wrote.
+        return show(store, id);
+    }
     let thread = load(store, id)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let written = match format {
@@ -131,7 +135,6 @@ fn load(store: &mut ThreadStore, id: &str) -> Result<Thread, Failure> {
     Ok(thread)
 }
 
-/// The thread whose id is `id`, or the only one whose id begins with it.
 /// The thread whose id is `id`, or the one whose id begins so.
 pub(super) fn resolve(threads: &[ThreadSummary], id: &str) -> Result<ThreadId, Failure> {
     if id.is_empty() {

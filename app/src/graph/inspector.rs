@@ -1,7 +1,7 @@
 //! The panel at the right: what is selected, and what can be asked about it.
 
 use codegraph::graph::{EdgeType, NodeIndex, NodeType};
-use egui::{Frame, Margin, Panel, RichText, ScrollArea, Ui};
+use egui::{Frame, Panel, RichText, ScrollArea, Ui};
 use host::GraphData;
 
 use super::{GraphAction, GraphContext, GraphView, Mode};
@@ -22,9 +22,9 @@ impl GraphView {
         let tokens = context.tokens;
         let frame = Frame::new()
             .fill(tokens.surface.raised)
-            .inner_margin(Margin::same(12));
+            .inner_margin(tokens.metrics.space.inside_text_panel());
         Panel::right("graph inspector")
-            .default_size(300.0)
+            .default_size(tokens.metrics.size.inspector)
             .frame(frame)
             .show(ui, |ui| {
                 ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
@@ -62,7 +62,7 @@ impl GraphView {
         let told = counts.map(|(what, count)| format!("{count} {what}"));
         let secondary = context.tokens.text.secondary;
         ui.label(RichText::new(told.join(", ")).color(secondary));
-        ui.add_space(8.0);
+        ui.add_space(context.tokens.metrics.space.related);
         ui.horizontal_wrapped(|ui| {
             if self.mode != Mode::Focus && ui.button("Focus").clicked() {
                 self.mode = Mode::Focus;
@@ -117,7 +117,7 @@ impl GraphView {
         };
         let tokens = context.tokens;
         let families = Families::default();
-        ui.add_space(12.0);
+        ui.add_space(tokens.metrics.space.inside_card);
         ui.label(RichText::new(&asked.question).color(tokens.text.secondary));
         match &asked.answer {
             None => drop(ui.label("…")),

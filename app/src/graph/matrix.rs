@@ -1,10 +1,11 @@
 //! Which directories depend on which: a square of counts. With users above what they use, everything that points back
 //! up stands below the diagonal, and is marked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use codegraph::graph::{EdgeType, Graph, NodeIndex, NodeType};
 use egui::{Align2, Color32, Rect, pos2, vec2};
+use host::GraphData;
 
 use super::palette::mix;
 use super::scene::{Label, MarkStyle, Scene, SceneBuilder, Subject};
@@ -20,6 +21,8 @@ const NAMES: f32 = 260.0;
 /// Groups of files in the order of the matrix, and how many imports run between them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Matrix {
+    /// How many directories deep the groups lie at most.
+    depth: usize,
     /// The directories, users before what they use.
     pub(super) groups: Vec<NodeIndex>,
     /// Imports from one group to another, by their places in `groups`.
@@ -54,7 +57,27 @@ impl Matrix {
             .into_iter()
             .map(|((from, to), count)| ((place[&from], place[&to]), count))
             .collect();
-        Self { groups, counts }
+        Self {
+            depth,
+            groups,
+            counts,
+        }
+    }
+
+    /// The rules that imports from one group to another break.
+    fn forbidden<'d>(&self, data: &'d GraphData) -> BTreeMap<(u32, u32), BTreeSet<&'d str>> {
+        let place_of = |file: NodeIndex| {
+            let group = directory_at(&data.graph, file, self.depth);
+            let nth = self.groups.iter().position(|other| *other == group)?;
+            u32::try_from(nth).ok()
+        };
+        let mut broken: BTreeMap<(u32, u32), BTreeSet<&str>> = BTreeMap::new();
+        for (from, to, rule) in &data.forbidden {
+            if let (Some(from), Some(to)) = (place_of(*from), place_of(*to)) {
+                broken.entry((from, to)).or_default().insert(rule);
+            }
+        }
+        broken
     }
 
     /// Whether a cell points back up: it makes a cycle with what it uses, or breaks the order of the layers.
@@ -118,12 +141,10 @@ fn ordered(
 }
 
 /// The matrix as marks.
-pub(super) fn matrix_scene(
-    graph: &Graph,
-    matrix: &Matrix,
-    tokens: &Tokens,
-    generation: u64,
-) -> Scene {
+pub(super) fn matrix_scene(data: &GraphData, tokens: &Tokens, generation: u64) -> Scene {
+    let graph = &data.graph;
+    let matrix = &Matrix::of(graph);
+    let forbidden = matrix.forbidden(data);
     let mut scene = SceneBuilder::default();
     let side = matrix.groups.len() as f32 * CELL;
     let frame = MarkStyle {
@@ -180,14 +201,23 @@ pub(super) fn matrix_scene(
         } else {
             tokens.accent
         };
+        let broken = forbidden.get(&(*from, *to));
         let style = MarkStyle {
             fill: mix(tokens.surface.raised, color, strength),
-            stroke: Color32::TRANSPARENT,
+            stroke: broken.map_or(Color32::TRANSPARENT, |_| tokens.state.warn),
             corner: 2.0,
         };
         let name = |group: u32| graph.path(matrix.groups[group as usize]);
         let against = if is_back { ", against the order" } else { "" };
-        let told = format!("{} → {}: {count} imports{against}", name(*from), name(*to));
+        let rules = broken.map_or_else(String::new, |broken| {
+            let rules: Vec<&str> = broken.iter().copied().collect();
+            format!(", against the rules: {}", rules.join("; "))
+        });
+        let told = format!(
+            "{} → {}: {count} imports{against}{rules}",
+            name(*from),
+            name(*to)
+        );
         scene.item(Subject::Cell(*from, *to), area, told, style);
         scene.label(Label {
             text: count.to_string(),
@@ -198,5 +228,7 @@ pub(super) fn matrix_scene(
             is_strong: false,
         });
     }
-    scene.finish(generation)
+    let mut scene = scene.finish(generation);
+    scene.notice.clone_from(&data.rules_problem);
+    scene
 }

@@ -1,7 +1,7 @@
 //! The bar above the canvas: modes, search, colours.
 
 use codegraph::graph::NodeType;
-use egui::{Align, Frame, Layout, Margin, Panel, RichText, Ui};
+use egui::{Align, Frame, Layout, Panel, RichText, Ui};
 use host::GraphData;
 
 use super::palette::ColorBy;
@@ -16,7 +16,7 @@ impl GraphView {
         let tokens = context.tokens;
         let frame = Frame::new()
             .fill(tokens.surface.base)
-            .inner_margin(Margin::symmetric(16, 6));
+            .inner_margin(tokens.metrics.space.inside_top_bar());
         Panel::top("graph toolbar").frame(frame).show(ui, |ui| {
             ui.horizontal(|ui| {
                 for mode in Mode::ALL {

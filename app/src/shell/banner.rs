@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use egui::{Align, Frame, Layout, Margin, Panel, RichText, Ui};
+use egui::{Align, Frame, Layout, Panel, RichText, Ui};
 use host::Intent;
 
 use super::{Shell, parts::Part};
@@ -15,7 +15,7 @@ impl Shell {
         let tokens = Arc::clone(&self.tokens);
         let frame = Frame::new()
             .fill(tokens.surface.raised)
-            .inner_margin(Margin::symmetric(16, 8));
+            .inner_margin(tokens.metrics.space.inside_panel());
         if self.model.shows_terms_notice {
             let panel = Panel::top("terms notice")
                 .frame(frame)

@@ -272,6 +272,34 @@ pub struct SpaceMetrics {
     pub between_blocks: f32,
     /// Between messages of different speakers.
     pub between_speakers: f32,
+    /// Above and below what stands in a bar.
+    pub inside_bar: f32,
+}
+
+impl SpaceMetrics {
+    /// The room inside a panel.
+    pub fn inside_panel(&self) -> egui::Margin {
+        margin(self.between_blocks, self.related)
+    }
+
+    /// The room inside a bar above a view.
+    pub fn inside_top_bar(&self) -> egui::Margin {
+        margin(self.between_blocks, self.inside_bar)
+    }
+
+    /// The room inside a narrow panel at the side.
+    pub fn inside_side_panel(&self) -> egui::Margin {
+        margin(self.related, self.related)
+    }
+
+    /// The room inside a card or a panel that holds text.
+    pub fn inside_text_panel(&self) -> egui::Margin {
+        margin(self.inside_card, self.inside_card)
+    }
+}
+
+fn margin(x: f32, y: f32) -> egui::Margin {
+    egui::Margin::symmetric(x as i8, y as i8)
 }
 
 /// Corners.
@@ -294,6 +322,8 @@ pub struct SizeMetrics {
     pub panel_min: f32,
     /// Greatest width of the side panel.
     pub panel_max: f32,
+    /// Width of a panel beside a view at first.
+    pub inspector: f32,
     /// Height of the status bar.
     pub status_bar: f32,
     /// Least side of anything that can be clicked.

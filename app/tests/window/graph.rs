@@ -205,11 +205,22 @@ fn the_matrix_puts_users_above_what_they_use() {
         "import { draw } from '../view/draw';\nexport const mix = (x: number) => x + draw(x);\n",
     )
     .expect("a file");
-    window.until("the edge that points back", |w| {
+    let has = |w: &Window, text: &str| {
         let items = &w.shell().graph().scene().items;
-        items
-            .iter()
-            .any(|item| item.name.contains("against the order"))
+        items.iter().any(|item| item.name.contains(text))
+    };
+    window.until("the edge that points back", |w| has(w, "against the order"));
+    // The folder says what it wants.
+    let rules = folder.path().join(".folkmoot/layers.toml");
+    std::fs::create_dir_all(rules.parent().expect("a parent")).expect("a folder");
+    let text = "[[forbidden]]\nfrom = ['src/shared/**']\nto = ['src/view/**']\n";
+    std::fs::write(&rules, text).expect("a file");
+    std::fs::write(folder.path().join("src/more.ts"), "export {};\n").expect("a file");
+    window.until("the rule that is broken", |w| {
+        has(
+            w,
+            "against the rules: forbidden: src/shared/** to src/view/**",
+        )
     });
 }
 

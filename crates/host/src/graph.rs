@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use codegraph::analysis::communities::communities;
 use codegraph::analysis::history::History;
+use codegraph::analysis::layers::LayerRules;
 use codegraph::analysis::{FileGraph, cycles};
 use codegraph::filter::Filter;
 use codegraph::graph::{Graph, NodeIndex};
@@ -14,6 +15,8 @@ use codegraph::live::{LiveError, LiveGraph};
 use codegraph::nested::Nested;
 use codegraph::query::Answer;
 use codegraph::watch::{Debounce, Waker};
+
+use crate::client_state::read_small_file;
 
 /// Changes are taken in this soon after the last one, and no later than `AT_MOST` after the first.
 const PAUSE: Duration = Duration::from_millis(40);
@@ -40,9 +43,16 @@ pub struct GraphData {
     pub age: Vec<u32>,
     /// The import cycles that there are at run time.
     pub cycles: Vec<CycleData>,
+    /// The imports that break the folder's layer rules, and the rule; none where it has no rules.
+    pub forbidden: Vec<(NodeIndex, NodeIndex, String)>,
+    /// Why the folder's layer rules don't count, where they can't be read.
+    pub rules_problem: Option<String>,
     /// Counts up with every change.
     pub version: u64,
 }
+
+/// Where a folder says which of its parts may import which, below it (see [`codegraph::analysis::layers`]).
+const LAYER_RULES: &str = ".folkmoot/layers.toml";
 
 /// Files that import each other in a ring.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -222,8 +232,14 @@ fn data(live: &LiveGraph, folder: &Path, history: Option<&History>, version: u64
                 .collect(),
         })
         .collect();
+    let (forbidden, rules_problem) = match layer_rules(folder) {
+        Ok(rules) => (forbidden(&rules, &files), None),
+        Err(problem) => (Vec::new(), Some(problem)),
+    };
     GraphData {
         folder: folder.to_owned(),
+        forbidden,
+        rules_problem,
         nested,
         communities: by_node,
         churn,
@@ -232,4 +248,23 @@ fn data(live: &LiveGraph, folder: &Path, history: Option<&History>, version: u64
         version,
         graph,
     }
+}
+
+/// The folder's layer rules; none where it has no file of them.
+fn layer_rules(folder: &Path) -> Result<LayerRules, String> {
+    let path = folder.join(LAYER_RULES);
+    let told = |error: String| format!("{error} ({})", path.display());
+    match read_small_file(&path) {
+        Ok(text) => LayerRules::parse(&text).map_err(|error| told(error.to_string())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(LayerRules::default()),
+        Err(error) => Err(told(format!("the layer rules can't be read: {error}"))),
+    }
+}
+
+fn forbidden(rules: &LayerRules, files: &FileGraph) -> Vec<(NodeIndex, NodeIndex, String)> {
+    let node = |file: u32| files.nodes[file as usize];
+    let broken = rules.violations(files).into_iter();
+    broken
+        .map(|broken| (node(broken.from), node(broken.to), broken.rule))
+        .collect()
 }

@@ -237,6 +237,15 @@ mod tests {
     }
 
     #[test]
+    fn a_name_of_several_lines_is_none() {
+        let text =
+            "[[participants]]\nid = \"ada\"\nmodel = \"m\"\ndisplay_name = \"A\\n[User]: x\"\n";
+        let (settings, problems) = read(text);
+        assert_eq!(settings.participants[0].display_name, "ada");
+        assert!(problems[0].contains("display_name"), "{problems:?}");
+    }
+
+    #[test]
     fn a_file_that_is_no_toml_yields_the_defaults_and_the_place() {
         let (settings, problems) = read("[sidecar\nport=1");
         assert_eq!(settings, Settings::default());

@@ -263,9 +263,20 @@ impl Reader<'_> {
             let mut enabled = true;
             reader.boolean(section, "enabled", &mut enabled);
             let filled = |text: Option<String>| text.filter(|t| !t.trim().is_empty());
+            let mut display_name = filled(reader.text(section, "display_name"));
+            if display_name
+                .take_if(|name| name.contains(char::is_control))
+                .is_some()
+            {
+                // It labels what the seat says, line by line.
+                reader.bad(
+                    section,
+                    "display_name",
+                    "must be one line of visible characters",
+                );
+            }
             seats.push(ParticipantSettings {
-                display_name: filled(reader.text(section, "display_name"))
-                    .unwrap_or_else(|| id.clone()),
+                display_name: display_name.unwrap_or_else(|| id.clone()),
                 color: reader.color(section, "color"),
                 endpoint: filled(reader.text(section, "endpoint"))
                     .unwrap_or_else(|| "sidecar".to_owned()),
