@@ -1,6 +1,7 @@
 //! From the facts and resolutions of all files to one graph.
 
 mod exports;
+mod groups;
 mod relink;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,6 +13,7 @@ use crate::language::{extension, file_name, parent};
 use crate::resolve::{FileResolution, ResolvedImport};
 
 use exports::ExportTables;
+use groups::Group;
 pub(crate) use relink::relink_all;
 
 /// A file's facts with all names interned, as linking wants them.
@@ -22,6 +24,8 @@ pub(crate) struct LinkFacts {
     imports: Vec<LinkImport>,
     star_exports: Vec<u32>,
     dunder_all: Option<Vec<u32>>,
+    /// Names used without saying where from, with their lines.
+    references: Vec<(u32, u32)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,10 +92,16 @@ impl LinkFacts {
             flags: import.flags,
             line: import.line,
         });
+        let imports = imports.collect();
+        let references = facts.references.iter();
+        let references = references
+            .map(|reference| (names.intern(&reference.name), reference.line))
+            .collect();
         Self {
             exports,
             bindings,
-            imports: imports.collect(),
+            imports,
+            references,
             star_exports: facts.star_exports.clone(),
             dunder_all: facts
                 .dunder_all
@@ -122,6 +132,8 @@ struct Words {
 /// What linking knows of all files, kept from one commit to the next.
 pub(crate) struct Links {
     by_world_id: FxHashMap<u32, u32>,
+    /// The id in the world of every file index.
+    world_ids: Vec<u32>,
     tables: ExportTables,
     words: Words,
     file_nodes: Vec<NodeIndex>,
@@ -143,6 +155,7 @@ pub(crate) fn link(root: &str, mut names: Interner, files: &[LinkFile<'_>]) -> (
     let tables = ExportTables::build(files, &by_world_id, &names, &words);
     let links = Links {
         by_world_id,
+        world_ids: files.iter().map(|file| file.world_id).collect(),
         tables,
         words,
         file_nodes: Vec::with_capacity(files.len()),
@@ -227,18 +240,26 @@ impl Links {
             return output;
         };
         let from = self.file_nodes[index as usize];
-        for (import, resolved) in facts.imports.iter().zip(&resolution.imports) {
-            for (target, taken) in self.group_by_target(index, import, resolved) {
-                if let Some(target) = target.filter(|target| *target != index) {
+        let groups = self.groups(index, facts, resolution, nodes);
+        let imports = facts.imports.iter().zip(&resolution.imports);
+        for ((import, resolved), groups) in imports.zip(groups) {
+            if let Some(package) = resolved.package.as_ref().filter(|package| package.is_whole) {
+                let files = package.files.iter().filter_map(|id| self.by_world_id.get(id));
+                let others = files.filter(|file| **file != index);
+                output
+                    .files
+                    .extend(others.map(|file| self.file_nodes[*file as usize]));
+            }
+            for group in groups {
+                if let Some(target) = group.target.filter(|target| *target != index) {
                     output.files.push(self.file_nodes[target as usize]);
-                    for name in &taken {
+                    for name in &group.names {
                         self.symbols_of(target, name.imported, &mut output.symbols);
                     }
                 }
-                let target = target.map(|target| self.file_nodes[target as usize]);
                 output
                     .records
-                    .push(self.record(from, import, resolved, resolution, target, &taken, names));
+                    .push(self.record(from, import, resolved, resolution, &group, names));
             }
         }
         output.records.sort_by(|left, right| {
@@ -258,44 +279,6 @@ impl Links {
         output
     }
 
-    /// The names of an import by the file that each comes from. An import without names is one group.
-    fn group_by_target(
-        &self,
-        file: u32,
-        import: &LinkImport,
-        resolved: &ResolvedImport,
-    ) -> Vec<(Option<u32>, Vec<LinkName>)> {
-        let local = |world_id: u32| self.by_world_id.get(&world_id).copied();
-        let module = resolved.target.and_then(local);
-        let mut groups: Vec<(Option<u32>, Vec<LinkName>)> = Vec::new();
-        for (index, name) in (0..).zip(&import.names) {
-            let submodule = resolved
-                .submodules
-                .iter()
-                .find(|(at, _)| *at == index)
-                .and_then(|(_, id)| local(*id));
-            let target = match submodule {
-                Some(submodule)
-                    if self
-                        .tables
-                        .means_submodule(file, module, name.imported, submodule) =>
-                {
-                    Some(submodule)
-                }
-                _ if name.type_only => resolved.types.and_then(local).or(module),
-                _ => module,
-            };
-            match groups.iter_mut().find(|(known, _)| *known == target) {
-                Some((_, names)) => names.push(*name),
-                None => groups.push((target, vec![*name])),
-            }
-        }
-        if groups.is_empty() {
-            groups.push((module, Vec::new()));
-        }
-        groups
-    }
-
     /// The symbols that a name of a file stands for: the file's own and the one it is defined as.
     fn symbols_of(&self, target: u32, name: u32, symbols: &mut Vec<NodeIndex>) {
         if name == self.words.star {
@@ -307,17 +290,17 @@ impl Links {
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn record(
         &self,
         from: NodeIndex,
         import: &LinkImport,
         resolved: &ResolvedImport,
         resolution: &FileResolution,
-        target: Option<NodeIndex>,
-        taken: &[LinkName],
+        group: &Group,
         names: &Interner,
     ) -> ImportRecord {
+        let target = group.target.map(|target| self.file_nodes[target as usize]);
+        let taken = &group.names;
         let is_unused = |name: &LinkName| match name.usage {
             Usage::Used => false,
             Usage::Unused => true,
@@ -341,7 +324,7 @@ impl Links {
             target,
             names: record_names.collect(),
             flags,
-            line: import.line,
+            line: group.line,
             rule: Some(resolved.rule),
         }
     }

@@ -1,35 +1,22 @@
 //! Facts of Rust files, from tree-sitter's syntax tree: public items, `mod` and `use`, and paths that begin with
 //! `crate`, `super` or `self`. Without a type checker, use is not judged: no import counts as unused.
 
-use tree_sitter::{Node, Parser};
+use tree_sitter::Node;
 
+use super::syntax::{Builder, line_of, parse};
 use super::{
-    Export, FileFacts, Import, ImportFlags, ImportedName, Origin, Problem, SymbolKind, Usage,
+    Export, FileFacts, Import, ImportFlags, ImportedName, Origin, SymbolKind, Usage,
 };
 
 /// Reads the facts of a Rust file.
 pub(super) fn extract(text: &str) -> FileFacts {
-    let mut parser = Parser::new();
-    if parser
-        .set_language(&tree_sitter_rust::LANGUAGE.into())
-        .is_err()
-    {
-        return FileFacts::default();
-    }
-    let Some(tree) = parser.parse(text, None) else {
-        return FileFacts::default();
+    let Some(tree) = parse(&tree_sitter_rust::LANGUAGE.into(), text) else {
+        return FileFacts::unreadable("the parser gave up");
     };
     let mut reader = Reader {
         text,
-        facts: FileFacts::default(),
+        facts: Builder::new(text, tree.root_node()).facts,
     };
-    if tree.root_node().has_error() {
-        let line = first_error(tree.root_node()).map_or(0, line_of);
-        reader.facts.problems.push(Problem {
-            line,
-            message: "syntax error".to_owned(),
-        });
-    }
     reader.read_items(tree.root_node(), 0);
     reader.facts
 }
@@ -308,20 +295,4 @@ fn split_last(path: &str) -> (String, String) {
         Some((before, name)) => (before.to_owned(), name.to_owned()),
         None => (String::new(), path),
     }
-}
-
-fn line_of(node: Node<'_>) -> u32 {
-    u32::try_from(node.start_position().row + 1).unwrap_or(u32::MAX)
-}
-
-fn first_error(node: Node<'_>) -> Option<Node<'_>> {
-    if node.is_error() || node.is_missing() {
-        return Some(node);
-    }
-    let mut cursor = node.walk();
-    let children: Vec<Node<'_>> = node
-        .children(&mut cursor)
-        .filter(|child| child.has_error())
-        .collect();
-    children.into_iter().find_map(first_error)
 }

@@ -27,6 +27,8 @@ pub(super) struct ExportTables {
     entries: FxHashMap<(u32, u32), Entry>,
     /// The exported names of every file with their kinds.
     exported: Vec<Vec<(u32, SymbolKind)>>,
+    /// The files that declare a name, exported or not, of languages where a name may come from any file of a package.
+    declared_in: FxHashMap<u32, Vec<u32>>,
 }
 
 impl ExportTables {
@@ -54,6 +56,7 @@ impl ExportTables {
         }
         builder.spread_stars();
         let mut tables = Self {
+            declared_in: declared_in(files),
             entries: builder.entries,
             exported: Vec::new(),
         };
@@ -93,6 +96,16 @@ impl ExportTables {
             Entry::From(origin, _) => Some((key.0, *origin)),
             _ => None,
         })
+    }
+
+    /// Whether a file has a name, exported or not.
+    pub(super) fn has(&self, file: u32, name: u32) -> bool {
+        self.entries.contains_key(&(file, name))
+    }
+
+    /// The files that declare a name, in path order. Only of languages that have packages of files.
+    pub(super) fn declared_in(&self, name: u32) -> &[u32] {
+        self.declared_in.get(&name).map_or(&[], Vec::as_slice)
     }
 
     /// How many names there are.
@@ -145,6 +158,22 @@ impl ExportTables {
             Some(_) => false,
         }
     }
+}
+
+fn declared_in(files: &[LinkFile<'_>]) -> FxHashMap<u32, Vec<u32>> {
+    let mut declared: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    for (index, file) in (0..).zip(files) {
+        let has_packages = Language::of_path(file.path).is_some_and(Language::has_packages);
+        let facts = file.facts.filter(|_| has_packages);
+        let own = facts.map(|facts| facts.exports.iter().chain(&facts.bindings));
+        for export in own.into_iter().flatten() {
+            let in_files = declared.entry(export.name).or_default();
+            if in_files.last() != Some(&index) {
+                in_files.push(index);
+            }
+        }
+    }
+    declared
 }
 
 /// Everything about a file that the exports of the folder depend on.
