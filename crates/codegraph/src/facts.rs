@@ -140,7 +140,7 @@ pub struct Export {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
-pub struct ImportFlags(u8);
+pub struct ImportFlags(u16);
 
 impl ImportFlags {
     /// Only types: erased at run time.
@@ -160,6 +160,10 @@ impl ImportFlags {
     /// Written by no statement: names of the same package or namespace, qualified names, names that load themselves.
     /// Such an import is only there where it is found.
     pub const IMPLICIT: Self = Self(128);
+
+    /// The module may be used in every part: what is taken out of it can't be told. Has no letter; a `.kg` line says it
+    /// in a field of its own.
+    pub const WHOLE: Self = Self(256);
 
     const LETTERS: [(Self, char); 8] = [
         (Self::TYPE_ONLY, 't'),
@@ -228,6 +232,23 @@ pub struct ImportedName {
     pub type_only: bool,
     /// Whether the file uses it.
     pub usage: Usage,
+    /// Where the name may mean a module: the members that the file takes out of it, with those taken out of them in
+    /// turn (`a`, `a.b`). `None` where the module is also used in a way that may take any of them.
+    pub members: Option<Vec<String>>,
+}
+
+impl ImportedName {
+    /// A name that is used, in whatever way.
+    #[must_use]
+    pub fn used(imported: &str, local: &str) -> Self {
+        Self {
+            imported: imported.to_owned(),
+            local: local.to_owned(),
+            type_only: false,
+            usage: Usage::Used,
+            members: None,
+        }
+    }
 }
 
 /// One import statement, call or re-export.
@@ -401,7 +422,7 @@ mod tests {
 
     #[test]
     fn flags_survive_their_letters() {
-        for bits in 0..=255 {
+        for bits in 0..256 {
             let flags = ImportFlags(bits);
             assert_eq!(ImportFlags::from_letters(&flags.letters()), flags);
         }

@@ -70,8 +70,8 @@ impl Language {
             "go" => Self::Go,
             "java" => Self::Java,
             "c" | "h" => Self::C,
-            "cc" | "cpp" | "cxx" | "c++" | "C" | "hh" | "hpp" | "hxx" | "h++" | "H" | "inl" | "ipp" | "tpp" | "cu"
-            | "cuh" => Self::Cpp,
+            "cc" | "cpp" | "cxx" | "c++" | "C" | "hh" | "hpp" | "hxx" | "h++" | "H" | "inl"
+            | "ipp" | "tpp" | "cu" | "cuh" => Self::Cpp,
             "cs" => Self::CSharp,
             "rb" | "rake" | "gemspec" => Self::Ruby,
             "php" => Self::Php,

@@ -26,6 +26,8 @@ pub(crate) struct LinkFacts {
     dunder_all: Option<Vec<u32>>,
     /// Names used without saying where from, with their lines.
     references: Vec<(u32, u32)>,
+    /// What is taken out of names that mean modules; each member with those taken out of it.
+    members: Vec<Vec<Vec<u32>>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +56,10 @@ struct LinkName {
     local: u32,
     type_only: bool,
     usage: Usage,
+    /// The index of what is taken out of it; `None` where it may be anything.
+    members: Option<u32>,
+    /// Whether the name stands for the file that it comes from.
+    is_module: bool,
 }
 
 impl LinkFacts {
@@ -77,22 +83,30 @@ impl LinkFacts {
             intern_exports(&facts.exports),
             intern_exports(&facts.bindings),
         );
-        let imports = facts.imports.iter().map(|import| LinkImport {
-            module: names.intern(&import.module),
-            names: import
-                .names
-                .iter()
-                .map(|name| LinkName {
-                    imported: names.intern(&name.imported),
-                    local: names.intern(&name.local),
-                    type_only: name.type_only,
-                    usage: name.usage,
-                })
-                .collect(),
-            flags: import.flags,
-            line: import.line,
-        });
-        let imports = imports.collect();
+        let mut members: Vec<Vec<Vec<u32>>> = Vec::new();
+        let mut imports = Vec::with_capacity(facts.imports.len());
+        for import in &facts.imports {
+            let is_required = import.flags.contains(ImportFlags::REQUIRE);
+            let taken = import.names.iter().map(|name| LinkName {
+                imported: names.intern(&name.imported),
+                local: names.intern(&name.local),
+                type_only: name.type_only,
+                usage: name.usage,
+                members: name.members.as_ref().map(|taken| {
+                    members.push(intern_members(names, taken));
+                    u32::try_from(members.len() - 1).unwrap_or(u32::MAX)
+                }),
+                is_module: !name.local.is_empty()
+                    && (name.imported == "*" || (is_required && name.imported == "default")),
+            });
+            let taken = taken.collect();
+            imports.push(LinkImport {
+                module: names.intern(&import.module),
+                names: taken,
+                flags: import.flags,
+                line: import.line,
+            });
+        }
         let references = facts.references.iter();
         let references = references
             .map(|reference| (names.intern(&reference.name), reference.line))
@@ -102,6 +116,7 @@ impl LinkFacts {
             bindings,
             imports,
             references,
+            members,
             star_exports: facts.star_exports.clone(),
             dunder_all: facts
                 .dunder_all
@@ -109,6 +124,13 @@ impl LinkFacts {
                 .map(|all| all.iter().map(|name| names.intern(name)).collect()),
         }
     }
+}
+
+fn intern_members(names: &mut Interner, taken: &[String]) -> Vec<Vec<u32>> {
+    let chains = taken.iter();
+    chains
+        .map(|chain| chain.split('.').map(|part| names.intern(part)).collect())
+        .collect()
 }
 
 /// One file as linking sees it.
@@ -244,7 +266,10 @@ impl Links {
         let imports = facts.imports.iter().zip(&resolution.imports);
         for ((import, resolved), groups) in imports.zip(groups) {
             if let Some(package) = resolved.package.as_ref().filter(|package| package.is_whole) {
-                let files = package.files.iter().filter_map(|id| self.by_world_id.get(id));
+                let files = package
+                    .files
+                    .iter()
+                    .filter_map(|id| self.by_world_id.get(id));
                 let others = files.filter(|file| **file != index);
                 output
                     .files
@@ -255,7 +280,11 @@ impl Links {
                     output.files.push(self.file_nodes[target as usize]);
                     for name in &group.names {
                         self.symbols_of(target, name.imported, &mut output.symbols);
+                        if name.is_module {
+                            self.members_of(target, facts, name, &mut output.symbols);
+                        }
                     }
+                    self.add_stub(target, resolved, facts, &group, &mut output);
                 }
                 output
                     .records
@@ -272,6 +301,8 @@ impl Links {
         output
             .symbols
             .retain(|symbol| nodes[*symbol as usize].parent != Some(from));
+        // A stub is no import of itself, whatever its source imports.
+        output.files.retain(|file| *file != from);
         for ends in [&mut output.files, &mut output.symbols] {
             ends.sort_unstable();
             ends.dedup();
@@ -287,6 +318,50 @@ impl Links {
         symbols.extend(self.symbol_nodes.get(&(target, name)));
         if let Some((file, name)) = self.tables.definition(target, name) {
             symbols.extend(self.symbol_nodes.get(&(file, name)));
+        }
+    }
+
+    /// The stub beside a file that is imported says what the importer sees of it.
+    fn add_stub(
+        &self,
+        target: u32,
+        resolved: &ResolvedImport,
+        facts: &LinkFacts,
+        group: &Group,
+        output: &mut FileOutput,
+    ) {
+        let world_id = self.world_ids[target as usize];
+        let stub = resolved.stubs.iter().find(|(file, _)| *file == world_id);
+        let Some(stub) = stub.and_then(|(_, stub)| self.by_world_id.get(stub)) else {
+            return;
+        };
+        output.files.push(self.file_nodes[*stub as usize]);
+        for name in &group.names {
+            self.symbols_of(*stub, name.imported, &mut output.symbols);
+            if name.is_module {
+                self.members_of(*stub, facts, name, &mut output.symbols);
+            }
+        }
+    }
+
+    /// The symbols that are taken out of a name that stands for a file, through files that it passes on.
+    fn members_of(
+        &self,
+        target: u32,
+        facts: &LinkFacts,
+        name: &LinkName,
+        symbols: &mut Vec<NodeIndex>,
+    ) {
+        let chains = name.members.and_then(|at| facts.members.get(at as usize));
+        for chain in chains.into_iter().flatten() {
+            let mut at = target;
+            for member in chain {
+                self.symbols_of(at, *member, symbols);
+                match self.tables.module(at, *member) {
+                    Some(module) => at = module,
+                    None => break,
+                }
+            }
         }
     }
 
@@ -316,6 +391,10 @@ impl Links {
         let mut flags = import.flags;
         if !taken.is_empty() && taken.iter().all(|name| name.type_only) {
             flags = flags.with(ImportFlags::TYPE_ONLY);
+        }
+        let may_take_any = |name: &LinkName| name.is_module && name.members.is_none();
+        if target.is_some() && taken.iter().any(may_take_any) {
+            flags = flags.with(ImportFlags::WHOLE);
         }
         ImportRecord {
             from,

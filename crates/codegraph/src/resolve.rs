@@ -197,6 +197,8 @@ pub(crate) struct ResolvedImport {
     pub(crate) types: Option<u32>,
     /// Python: the file of the submodule that a name may mean, by the name's index.
     pub(crate) submodules: Vec<(u32, u32)>,
+    /// Python: the stubs beside the files above, by file. An import of a module depends on both.
+    pub(crate) stubs: Vec<(u32, u32)>,
     /// The files, where the module is a package of several; `target` is none then.
     pub(crate) package: Option<Package>,
 }
@@ -210,6 +212,7 @@ impl ResolvedImport {
             target: Some(target),
             types: None,
             submodules: Vec::new(),
+            stubs: Vec::new(),
             package: None,
         }
     }
@@ -221,6 +224,7 @@ impl ResolvedImport {
             target: None,
             types: None,
             submodules: Vec::new(),
+            stubs: Vec::new(),
             package: None,
         }
     }
@@ -313,10 +317,9 @@ impl Resolver {
                 (Language::Go, ..) => self.go.resolve(prober, path, import),
                 (Language::C | Language::Cpp, ..) => self.includes.resolve(prober, path, import),
                 (Language::Ruby, ..) => self.ruby.resolve(prober, path, facts, import),
-                _ => {
-                    self.namespaces
-                        .resolve(prober, language, path, &facts.namespaces, import)
-                }
+                _ => self
+                    .namespaces
+                    .resolve(prober, language, path, &facts.namespaces, import),
             };
             resolution.imports.push(resolved);
         }

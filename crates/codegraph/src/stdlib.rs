@@ -127,7 +127,9 @@ mod tests {
     fn the_tables_are_sorted_and_answer() {
         assert!(PYTHON.is_sorted() && NODE.is_sorted());
         assert!(C_HEADERS.is_sorted() && RUBY.is_sorted());
-        assert!(is_c_header("sys/types.h") && is_c_header("vector") && !is_c_header("boost/any.hpp"));
+        assert!(
+            is_c_header("sys/types.h") && is_c_header("vector") && !is_c_header("boost/any.hpp")
+        );
         assert!(is_ruby("json") && is_ruby("digest/md5") && !is_ruby("rails"));
         assert!(is_python("os.path") && is_python("__future__") && !is_python("numpy"));
         assert!(is_node("fs/promises") && is_node("node:test") && !is_node("express"));

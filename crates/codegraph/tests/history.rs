@@ -16,8 +16,20 @@ fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git")
         .arg("-C")
         .arg(directory)
-        .args(["-c", "core.quotepath=false", "-c", "user.name=a", "-c", "user.email=a@b"])
-        .args(["-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main"])
+        .args([
+            "-c",
+            "core.quotepath=false",
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+        ])
+        .args([
+            "-c",
+            "commit.gpgsign=false",
+            "-c",
+            "init.defaultBranch=main",
+        ])
         .args(arguments)
         .output()
         .ok()?;
@@ -30,7 +42,15 @@ fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
 fn logged(directory: &Path, limit: usize) -> Option<Vec<Vec<String>>> {
     let limit = format!("--max-count={limit}");
     let arguments = [
-        "log", "--no-merges", "--no-renames", "--name-only", "--relative", "--format=%x01", &limit, "--", ".",
+        "log",
+        "--no-merges",
+        "--no-renames",
+        "--name-only",
+        "--relative",
+        "--format=%x01",
+        &limit,
+        "--",
+        ".",
     ];
     let text = git(directory, &arguments)?;
     let commits = text.split('\u{1}').map(|commit| {
@@ -147,7 +167,13 @@ fn status_is_what_git_says_and_writes_nothing() {
         .map(ToString::to_string)
         .collect();
     assert_eq!(std::fs::read(root.join(".git/index")).unwrap(), before);
-    let arguments = ["status", "--porcelain", "--untracked-files=all", "--no-renames", "-z"];
+    let arguments = [
+        "status",
+        "--porcelain",
+        "--untracked-files=all",
+        "--no-renames",
+        "-z",
+    ];
     let judge = git(root, &arguments).unwrap();
     let mut judge: Vec<&str> = judge.split('\0').filter(|line| !line.is_empty()).collect();
     // git lists a file that was taken out of the index and is still there twice; one line says both here.
@@ -180,12 +206,20 @@ fn a_vendor_directory_is_in_where_git_tracks_it() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     write(root, "go.mod", "module m\n");
-    write(root, "main.go", "package main\nimport \"x.org/v\"\nvar _ = v.V\n");
+    write(
+        root,
+        "main.go",
+        "package main\nimport \"x.org/v\"\nvar _ = v.V\n",
+    );
     write(root, "vendor/x.org/v/v.go", "package v\nconst V = 1\n");
     write(root, "other/vendor/y.go", "package y\n");
     let paths = || {
         let engine = Engine::open(root, Filter::default(), None).unwrap();
-        engine.model().paths().map(str::to_owned).collect::<Vec<_>>()
+        engine
+            .model()
+            .paths()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
     assert_eq!(paths(), ["go.mod", "main.go"]);
     if git(root, &["init", "-q"]).is_some() {
@@ -230,7 +264,10 @@ fn synthetic() -> (FileGraph, Vec<Vec<String>>) {
             commit.push(format!("p{package}/m{number}.test.ts"));
         }
         if random(10) < 4 {
-            commit.push(module(package, (number + [1, 3][random(2) as usize]) % MODULES));
+            commit.push(module(
+                package,
+                (number + [1, 3][random(2) as usize]) % MODULES,
+            ));
         }
         if random(10) < 4 {
             commit.push(module((package + 5) % PACKAGES, number));
@@ -267,9 +304,18 @@ fn the_mix_of_signals_predicts_better_than_any_of_them() {
     };
     let mix = rate(Weights::default());
     for alone in [
-        Weights { imports: 1.0, ..nothing },
-        Weights { together: 1.0, ..nothing },
-        Weights { stem: 1.0, ..nothing },
+        Weights {
+            imports: 1.0,
+            ..nothing
+        },
+        Weights {
+            together: 1.0,
+            ..nothing
+        },
+        Weights {
+            stem: 1.0,
+            ..nothing
+        },
     ] {
         let alone_rate = rate(alone);
         assert!(mix > alone_rate, "{mix} against {alone_rate} of {alone:?}");

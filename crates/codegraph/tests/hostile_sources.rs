@@ -40,10 +40,16 @@ fn a_declaration_survives_an_error_below_it() {
             continue;
         }
         assert!(
-            facts.exports.iter().any(|export| export.name.eq_ignore_ascii_case("one")),
+            facts
+                .exports
+                .iter()
+                .any(|export| export.name.eq_ignore_ascii_case("one")),
             "{path}: {facts:?}"
         );
-        assert!(!facts.problems.is_empty(), "{path} says nothing of the error");
+        assert!(
+            !facts.problems.is_empty(),
+            "{path} says nothing of the error"
+        );
     }
 }
 

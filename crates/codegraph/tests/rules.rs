@@ -104,6 +104,12 @@ fn actual(graph: &Graph, what: &str) -> BTreeSet<String> {
             })
             .map(|(import, unused)| format!("{} {}", graph.path(import.from), name(unused.local)))
             .collect(),
+        "whole" => graph
+            .imports
+            .iter()
+            .filter(|import| import.flags.contains(codegraph::facts::ImportFlags::WHOLE))
+            .map(|import| format!("{}:{}", graph.path(import.from), import.line))
+            .collect(),
         "records" => graph
             .imports
             .iter()

@@ -185,7 +185,10 @@ fn compare(
             (name, before, Some(entry))
         })
         .collect();
-    pairs.extend(old.into_iter().map(|(name, entry)| (name, Some(entry), None)));
+    pairs.extend(
+        old.into_iter()
+            .map(|(name, entry)| (name, Some(entry), None)),
+    );
     for (name, before, now) in pairs {
         if before == now {
             continue;

@@ -199,7 +199,8 @@ impl<'t> Reader<'t> {
             while let Some(node) = at {
                 match node.kind() {
                     "identifier" | "type_identifier" => {
-                        self.builder.push_export(self.builder.word(node), kind, item);
+                        self.builder
+                            .push_export(self.builder.word(node), kind, item);
                         break;
                     }
                     // A pointer to a function is a value.

@@ -47,7 +47,9 @@ impl<'t> Reader<'t> {
         match item.kind() {
             "package_clause" => {
                 // Files of one package use each other's names without an import.
-                let name = item.named_child(0).map_or("", |name| self.builder.word(name));
+                let name = item
+                    .named_child(0)
+                    .map_or("", |name| self.builder.word(name));
                 let module = match name.strip_suffix("_test") {
                     Some(_) if path.ends_with("_test.go") => "_test",
                     _ => ".",

@@ -3,6 +3,7 @@
 mod commonjs;
 mod declarations;
 mod jsdoc;
+mod members;
 mod module_items;
 mod nested;
 mod recovery;
@@ -113,6 +114,7 @@ fn parse_as(path: &str, text: &str, source_type: SourceType) -> (FileFacts, bool
     reader.read_nested(!module_record.dynamic_imports.is_empty());
     reader.read_commonjs();
     reader.read_jsdoc_imports();
+    reader.settle_members();
     reader.settle_usage();
     (reader.facts, panicked)
 }
@@ -147,10 +149,8 @@ impl Reader<'_, '_> {
             ));
         }
         names.push(ImportedName {
-            imported: imported.to_owned(),
-            local: local.to_owned(),
             type_only,
-            usage: Usage::Used,
+            ..ImportedName::used(imported, local)
         });
     }
 

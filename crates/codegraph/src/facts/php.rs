@@ -135,9 +135,9 @@ impl<'t> Reader<'t> {
                 "" => path.rsplit('\\').next().unwrap_or(path),
                 alias => alias,
             };
-            let import = self
-                .builder
-                .push_import(namespace, ImportFlags::default(), line_of(clause));
+            let import =
+                self.builder
+                    .push_import(namespace, ImportFlags::default(), line_of(clause));
             self.builder.push_name(import, name, local);
             self.aliases.insert(local, full.clone());
         }
@@ -148,7 +148,9 @@ impl<'t> Reader<'t> {
             let node = at.node;
             match node.kind() {
                 "namespace_use_declaration" | "namespace_name" => return false,
-                "include_expression" | "include_once_expression" | "require_expression"
+                "include_expression"
+                | "include_once_expression"
+                | "require_expression"
                 | "require_once_expression" => {
                     self.read_include(node);
                 }
@@ -200,7 +202,9 @@ impl<'t> Reader<'t> {
 
     /// A path that is written out: `'x.php'`, `__DIR__ . '/x.php'`, `dirname(__DIR__, 2) . '/x.php'`.
     fn read_include(&mut self, node: Node<'_>) {
-        let word = node.named_child(0).map_or("", |value| self.builder.word(value));
+        let word = node
+            .named_child(0)
+            .map_or("", |value| self.builder.word(value));
         if let Some(path) = included_path(word) {
             self.builder
                 .push_open_import(&path, ImportFlags::REQUIRE, line_of(node));
@@ -271,7 +275,10 @@ mod tests {
             path("dirname(__DIR__, 2) . '/a.php'").as_deref(),
             Some("./../../a.php")
         );
-        assert_eq!(path("(dirname(__DIR__).\"/a.php\")").as_deref(), Some("./../a.php"));
+        assert_eq!(
+            path("(dirname(__DIR__).\"/a.php\")").as_deref(),
+            Some("./../a.php")
+        );
         for value in ["$x", "ROOT . '/a.php'", "\"{$x}.php\"", "'a' . $b . 'c'"] {
             assert_eq!(path(value), None, "{value}");
         }

@@ -140,8 +140,7 @@ impl<'t> Reader<'t> {
         } else {
             path.to_owned()
         };
-        self.builder
-            .push_open_import(&module, flags, line_of(call));
+        self.builder.push_open_import(&module, flags, line_of(call));
     }
 
     /// The path in a call that builds one from the place of the file itself.
@@ -197,9 +196,9 @@ impl<'t> Reader<'t> {
     }
 
     fn push_constant(&mut self, path: &str, node: Node<'_>) {
-        let is_plain = path
-            .split("::")
-            .all(|part| part.starts_with(char::is_uppercase) && !part.contains(char::is_whitespace));
+        let is_plain = path.split("::").all(|part| {
+            part.starts_with(char::is_uppercase) && !part.contains(char::is_whitespace)
+        });
         let name = path.rsplit("::").next().unwrap_or(path);
         if is_plain && !self.declared.contains(name) {
             self.builder.push_qualified(path, name, line_of(node));

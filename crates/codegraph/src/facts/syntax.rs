@@ -8,7 +8,6 @@ use tree_sitter::{Language, Node, ParseOptions, Parser, Tree};
 
 use super::{
     Export, FileFacts, Import, ImportFlags, ImportedName, Origin, Problem, Reference, SymbolKind,
-    Usage,
 };
 
 /// How many bytes of text the parser must get through for each report of its progress, past an allowance. Ordinary code
@@ -108,12 +107,7 @@ impl<'t> Builder<'t> {
         {
             return;
         }
-        names.push(ImportedName {
-            imported: imported.to_owned(),
-            local: local.to_owned(),
-            type_only: false,
-            usage: Usage::Used,
-        });
+        names.push(ImportedName::used(imported, local));
     }
 
     /// Adds an import that brings every name of a module: which of them are used, the references say.

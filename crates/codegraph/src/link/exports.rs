@@ -130,6 +130,15 @@ impl ExportTables {
         None
     }
 
+    /// The file that a name of a file stands for as a whole (`export * as name from`, `from . import name`).
+    pub(super) fn module(&self, file: u32, name: u32) -> Option<u32> {
+        let (file, name) = self.definition(file, name)?;
+        match self.entries.get(&(file, name)) {
+            Some(Entry::From(module, None)) => Some(*module),
+            _ => None,
+        }
+    }
+
     fn kind(&self, file: u32, name: u32) -> SymbolKind {
         match self
             .definition(file, name)

@@ -85,18 +85,20 @@ impl Links {
                 .iter()
                 .find(|(at, _)| *at == index)
                 .and_then(|(_, id)| self.local(*id));
+            let mut name = *name;
             let target = match submodule {
                 Some(submodule)
                     if self
                         .tables
                         .means_submodule(file, module, name.imported, submodule) =>
                 {
+                    name.is_module = true;
                     Some(submodule)
                 }
                 _ if name.type_only => resolved.types.and_then(|id| self.local(id)).or(module),
                 _ => module,
             };
-            add(&mut groups, target, *name, import.line);
+            add(&mut groups, target, name, import.line);
         }
         if groups.is_empty() {
             groups.push(Group {
@@ -233,6 +235,8 @@ impl Links {
                     local: *name,
                     type_only: false,
                     usage: Usage::Used,
+                    members: None,
+                    is_module: false,
                 },
                 target,
                 line: *line,

@@ -134,6 +134,7 @@ fn sees_any(links: &Links, file: &LinkFile<'_>, reached: &[bool]) -> bool {
                     .submodules
                     .iter()
                     .any(|(_, submodule)| is_reached(submodule))
+                || import.stubs.iter().any(|(_, stub)| is_reached(stub))
                 || import
                     .package
                     .iter()

@@ -122,10 +122,9 @@ pub(super) fn hop(graph: &Graph, from: NodeIndex, to: NodeIndex) -> Hop {
         .filter(|record| record.target == Some(to))
         .collect();
     if because.is_empty() {
-        because = whole_packages(graph, from, to);
+        because = indirect(graph, from, to);
     }
-    let is_best_effort =
-        Language::of_path(&graph.path(from)).is_some_and(Language::is_best_effort);
+    let is_best_effort = Language::of_path(&graph.path(from)).is_some_and(Language::is_best_effort);
     let reasons = because.into_iter().map(|record| Reason {
         line: record.line,
         module: graph.names.text(record.module).to_owned(),
@@ -148,19 +147,28 @@ pub(super) fn hop(graph: &Graph, from: NodeIndex, to: NodeIndex) -> Hop {
     }
 }
 
-/// The imports of a Go package that a file is part of without giving any of the names.
-fn whole_packages(graph: &Graph, from: NodeIndex, to: NodeIndex) -> Vec<&ImportRecord> {
+/// The imports of a Go package that a file is part of without giving any of the names, and of a Python module that the
+/// file is the stub of.
+fn indirect(graph: &Graph, from: NodeIndex, to: NodeIndex) -> Vec<&ImportRecord> {
     let directory = |file: NodeIndex| graph.nodes[file as usize].parent;
     let is_imported = graph
         .adjacency()
         .outgoing(EdgeType::Imports, from)
         .contains(&to);
+    let stem = |file: NodeIndex| graph.name(file).rsplit_once('.').map(|(stem, _)| stem);
+    let means_it = |target: NodeIndex| match graph.kind(to) {
+        "go" => graph.kind(target) == "go",
+        "pyi" => stem(target) == stem(to),
+        _ => false,
+    };
     records(graph, from)
         .filter(|record| {
-            let target = record.target.map(directory);
+            let is_stated = !record.flags.contains(ImportFlags::IMPLICIT);
             is_imported
-                && target == Some(directory(to))
-                && !record.flags.contains(ImportFlags::IMPLICIT)
+                && is_stated
+                && record
+                    .target
+                    .is_some_and(|target| directory(target) == directory(to) && means_it(target))
         })
         .collect()
 }

@@ -187,11 +187,13 @@ pub(super) fn dead(graph: &Graph) -> Answer {
             continue;
         };
         imported[target as usize] = true;
-        let takes_whole = record.names.iter().any(|name| {
-            let imported = graph.names.text(name.imported);
-            imported == "*" && !graph.names.text(name.local).is_empty()
-                || (imported == "default" && record.flags.contains(ImportFlags::REQUIRE))
-        });
+        // A reader of an older file doesn't know what is taken out of a module.
+        let is_unknown = record.rule.is_none()
+            && record
+                .names
+                .iter()
+                .any(|name| graph.names.text(name.imported) == "*");
+        let takes_whole = is_unknown || record.flags.contains(ImportFlags::WHOLE);
         let is_open = record.flags.contains(ImportFlags::DYNAMIC) && record.names.is_empty();
         used_whole[target as usize] |= takes_whole || is_open;
     }

@@ -54,7 +54,8 @@ pub(super) fn imports_of(graph: &Graph, file: NodeIndex) -> Answer {
     let text = |id: u32| graph.names.text(id).to_owned();
     let mut imports = Vec::new();
     // What is used without an import statement is a dependency, but no import.
-    let stated = records(graph, file).filter(|record| !record.flags.contains(ImportFlags::IMPLICIT));
+    let stated =
+        records(graph, file).filter(|record| !record.flags.contains(ImportFlags::IMPLICIT));
     for record in stated {
         let (module, classification) = (text(record.module), record.classification);
         let mut push = |local: String| {

@@ -196,7 +196,10 @@ impl Modules {
 }
 
 /// The nearest entry around a file.
-fn enclosing<'m>(modules: &'m BTreeMap<String, Module>, from: &str) -> Option<(&'m str, &'m Module)> {
+fn enclosing<'m>(
+    modules: &'m BTreeMap<String, Module>,
+    from: &str,
+) -> Option<(&'m str, &'m Module)> {
     ancestors(from)
         .chain(std::iter::once(""))
         .find_map(|directory| modules.get_key_value(directory))

@@ -70,12 +70,7 @@ impl Includes {
 
     /// The file whose path ends as the include says; of several, the one that shares most of its directories with the
     /// includer, if there is one.
-    fn by_end(
-        &self,
-        prober: &mut Prober<'_>,
-        from: &str,
-        path: &str,
-    ) -> Option<ResolvedImport> {
+    fn by_end(&self, prober: &mut Prober<'_>, from: &str, path: &str) -> Option<ResolvedImport> {
         let name = file_name(path);
         prober.ask_name(name);
         let end = format!("/{}", path.trim_start_matches("./"));

@@ -22,9 +22,7 @@ impl Namespaces {
     }
 
     /// Collects what files say; `files` are their languages, ids and facts.
-    pub(crate) fn collect<'f>(
-        files: impl Iterator<Item = (Language, u32, &'f FileFacts)>,
-    ) -> Self {
+    pub(crate) fn collect<'f>(files: impl Iterator<Item = (Language, u32, &'f FileFacts)>) -> Self {
         let mut collected: BTreeMap<Language, BTreeMap<String, Vec<u32>>> = BTreeMap::new();
         for (language, id, facts) in files {
             let of_language = collected.entry(language).or_default();

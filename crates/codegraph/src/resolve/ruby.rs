@@ -43,7 +43,10 @@ impl Autoloads {
                 _ => {}
             }
         }
-        autoloads.by_name.values_mut().for_each(|files| files.sort());
+        autoloads
+            .by_name
+            .values_mut()
+            .for_each(|files| files.sort());
         autoloads
     }
 

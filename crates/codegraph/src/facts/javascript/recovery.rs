@@ -6,8 +6,23 @@ use oxc_span::SourceType;
 
 /// Words that a statement at the beginning of a line starts with.
 const STARTS: [&str; 17] = [
-    "@", "abstract ", "async ", "class ", "const ", "declare ", "enum ", "export ", "function", "import ", "interface ",
-    "let ", "module.", "namespace ", "type ", "var ", "exports.",
+    "@",
+    "abstract ",
+    "async ",
+    "class ",
+    "const ",
+    "declare ",
+    "enum ",
+    "export ",
+    "function",
+    "import ",
+    "interface ",
+    "let ",
+    "module.",
+    "namespace ",
+    "type ",
+    "var ",
+    "exports.",
 ];
 
 /// The text with every top-level statement that doesn't parse by itself blanked, so that lines and offsets stay true.
