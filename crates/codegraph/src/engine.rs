@@ -321,6 +321,6 @@ fn prepare(file: &Found, cache: &FactsCache) -> (PreparedFile, u128) {
 fn is_config_candidate(path: &str) -> bool {
     matches!(
         crate::language::extension(path),
-        "json" | "toml" | "cfg" | "yaml"
+        "json" | "toml" | "cfg" | "yaml" | "mod" | "work"
     )
 }

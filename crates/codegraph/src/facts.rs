@@ -3,13 +3,36 @@
 //! Facts are a pure function of the file's name and bytes; nothing here knows another file. That is what makes
 //! them cacheable by content and lets an edit cost one parse.
 
+#[cfg(any(feature = "c", feature = "cpp"))]
+mod c;
 mod component;
+#[cfg(feature = "csharp")]
+mod csharp;
 mod cython;
+#[cfg(feature = "go")]
+mod go;
+#[cfg(feature = "java")]
+mod java;
 mod javascript;
 mod lines;
+#[cfg(feature = "php")]
+mod php;
 mod python;
+#[cfg(feature = "ruby")]
+mod ruby;
 #[cfg(feature = "rust")]
 mod rust;
+#[cfg(any(
+    feature = "c",
+    feature = "cpp",
+    feature = "csharp",
+    feature = "go",
+    feature = "java",
+    feature = "php",
+    feature = "ruby",
+    feature = "rust"
+))]
+mod syntax;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -20,7 +43,7 @@ use crate::language::Language;
 pub(crate) use lines::LineIndex;
 
 /// Raised with every change of what facts are drawn from the same bytes; part of the cache key.
-pub const FACTS_VERSION: u32 = 1;
+pub const FACTS_VERSION: u32 = 2;
 
 /// What a symbol is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -117,7 +140,7 @@ pub struct Export {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
-pub struct ImportFlags(u8);
+pub struct ImportFlags(u16);
 
 impl ImportFlags {
     /// Only types: erased at run time.
@@ -134,8 +157,15 @@ impl ImportFlags {
     pub const CONDITIONAL: Self = Self(32);
     /// Under `if TYPE_CHECKING`.
     pub const TYPE_CHECKING: Self = Self(64);
+    /// Written by no statement: names of the same package or namespace, qualified names, names that load themselves.
+    /// Such an import is only there where it is found.
+    pub const IMPLICIT: Self = Self(128);
 
-    const LETTERS: [(Self, char); 7] = [
+    /// The module may be used in every part: what is taken out of it can't be told. Has no letter; a `.kg` line says it
+    /// in a field of its own.
+    pub const WHOLE: Self = Self(256);
+
+    const LETTERS: [(Self, char); 8] = [
         (Self::TYPE_ONLY, 't'),
         (Self::DYNAMIC, 'd'),
         (Self::REQUIRE, 'r'),
@@ -143,6 +173,7 @@ impl ImportFlags {
         (Self::REEXPORT, 'x'),
         (Self::CONDITIONAL, 'c'),
         (Self::TYPE_CHECKING, 'g'),
+        (Self::IMPLICIT, 'i'),
     ];
 
     /// Whether all flags of `other` are set.
@@ -201,6 +232,23 @@ pub struct ImportedName {
     pub type_only: bool,
     /// Whether the file uses it.
     pub usage: Usage,
+    /// Where the name may mean a module: the members that the file takes out of it, with those taken out of them in
+    /// turn (`a`, `a.b`). `None` where the module is also used in a way that may take any of them.
+    pub members: Option<Vec<String>>,
+}
+
+impl ImportedName {
+    /// A name that is used, in whatever way.
+    #[must_use]
+    pub fn used(imported: &str, local: &str) -> Self {
+        Self {
+            imported: imported.to_owned(),
+            local: local.to_owned(),
+            type_only: false,
+            usage: Usage::Used,
+            members: None,
+        }
+    }
 }
 
 /// One import statement, call or re-export.
@@ -216,6 +264,16 @@ pub struct Import {
     pub line: u32,
     /// For `import a.b` in Python: the whole module is named and nothing is taken out of it.
     pub whole_module: bool,
+}
+
+/// A name used where an import without a list of names may bring it: of the same Go package, from `import a.b.*`, from
+/// an `#include`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reference {
+    /// The name.
+    pub name: String,
+    /// 1-based line of its first use.
+    pub line: u32,
 }
 
 /// Something in a file that could not be read.
@@ -244,6 +302,11 @@ pub struct FileFacts {
     pub jsx_pragma: Option<String>,
     /// Lines of the file.
     pub lines: u32,
+    /// The packages or namespaces that the file says it belongs to (Java, C#, PHP), or that its text is nested in
+    /// (Ruby).
+    pub namespaces: Vec<String>,
+    /// Names that the file uses without saying where each comes from: any of its open imports may bring them.
+    pub references: Vec<Reference>,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }
@@ -308,8 +371,21 @@ pub fn extract(path: &str, bytes: &[u8]) -> FileFacts {
             Language::Cython => cython::extract(text),
             #[cfg(feature = "rust")]
             Language::Rust => rust::extract(text),
-            #[cfg(not(feature = "rust"))]
-            Language::Rust => FileFacts::default(),
+            #[cfg(feature = "go")]
+            Language::Go => go::extract(path, text),
+            #[cfg(feature = "java")]
+            Language::Java => java::extract(text),
+            #[cfg(any(feature = "c", feature = "cpp"))]
+            Language::C | Language::Cpp => c::extract(path, language, text),
+            #[cfg(feature = "csharp")]
+            Language::CSharp => csharp::extract(text),
+            #[cfg(feature = "ruby")]
+            Language::Ruby => ruby::extract(text),
+            #[cfg(feature = "php")]
+            Language::Php => php::extract(text),
+            // A language whose feature is off is none that a path has.
+            #[allow(unreachable_patterns)]
+            _ => FileFacts::default(),
         }));
         extracted.unwrap_or_else(|_| FileFacts::unreadable("the parser failed"))
     };
@@ -329,6 +405,7 @@ mod tests {
             "(".repeat(100_000),
             "!".repeat(100_000),
             "export { a as \"\\\\u\" }; const a = 1;".to_owned(),
+            "export const a = ;\n".repeat(2_000),
         ] {
             let facts = extract("a.ts", source.as_bytes());
             assert_eq!(facts.problems.len(), 1, "{source:.20}");
@@ -345,7 +422,7 @@ mod tests {
 
     #[test]
     fn flags_survive_their_letters() {
-        for bits in 0..128 {
+        for bits in 0..256 {
             let flags = ImportFlags(bits);
             assert_eq!(ImportFlags::from_letters(&flags.letters()), flags);
         }

@@ -3,10 +3,10 @@
 //! ```text
 //! n<id>|<type>|<parentId>||<name>|<kind>
 //! e<id>|<fromId>|<toId>|<TYPE>
-//! i<fromId>|<module>|<classification>|<targetFileId>|<names>|<unused>|<flags>|<line>|<rule>
+//! i<fromId>|<module>|<classification>|<targetFileId>|<names>|<unused>|<flags>|<line>|<rule>[|whole]
 //! ```
 //!
-//! Every line reads with `split('|')`; the last three fields of an import line are additions that a reader of six
+//! Every line reads with `split('|')`; the last four fields of an import line are additions that a reader of six
 //! fields never sees. Names are escaped so that they hold no `|` and no line break; see [`escape`](self::escape_name).
 
 mod escape;

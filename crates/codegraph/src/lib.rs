@@ -28,6 +28,7 @@ pub mod cli;
 pub mod engine;
 pub mod facts;
 pub mod filter;
+pub mod git_status;
 pub mod graph;
 pub mod interner;
 pub mod kg;

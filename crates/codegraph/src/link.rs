@@ -1,6 +1,7 @@
 //! From the facts and resolutions of all files to one graph.
 
 mod exports;
+mod groups;
 mod relink;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,6 +13,7 @@ use crate::language::{extension, file_name, parent};
 use crate::resolve::{FileResolution, ResolvedImport};
 
 use exports::ExportTables;
+use groups::Group;
 pub(crate) use relink::relink_all;
 
 /// A file's facts with all names interned, as linking wants them.
@@ -22,6 +24,10 @@ pub(crate) struct LinkFacts {
     imports: Vec<LinkImport>,
     star_exports: Vec<u32>,
     dunder_all: Option<Vec<u32>>,
+    /// Names used without saying where from, with their lines.
+    references: Vec<(u32, u32)>,
+    /// What is taken out of names that mean modules; each member with those taken out of it.
+    members: Vec<Vec<Vec<u32>>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +56,10 @@ struct LinkName {
     local: u32,
     type_only: bool,
     usage: Usage,
+    /// The index of what is taken out of it; `None` where it may be anything.
+    members: Option<u32>,
+    /// Whether the name stands for the file that it comes from.
+    is_module: bool,
 }
 
 impl LinkFacts {
@@ -73,25 +83,40 @@ impl LinkFacts {
             intern_exports(&facts.exports),
             intern_exports(&facts.bindings),
         );
-        let imports = facts.imports.iter().map(|import| LinkImport {
-            module: names.intern(&import.module),
-            names: import
-                .names
-                .iter()
-                .map(|name| LinkName {
-                    imported: names.intern(&name.imported),
-                    local: names.intern(&name.local),
-                    type_only: name.type_only,
-                    usage: name.usage,
-                })
-                .collect(),
-            flags: import.flags,
-            line: import.line,
-        });
+        let mut members: Vec<Vec<Vec<u32>>> = Vec::new();
+        let mut imports = Vec::with_capacity(facts.imports.len());
+        for import in &facts.imports {
+            let is_required = import.flags.contains(ImportFlags::REQUIRE);
+            let taken = import.names.iter().map(|name| LinkName {
+                imported: names.intern(&name.imported),
+                local: names.intern(&name.local),
+                type_only: name.type_only,
+                usage: name.usage,
+                members: name.members.as_ref().map(|taken| {
+                    members.push(intern_members(names, taken));
+                    u32::try_from(members.len() - 1).unwrap_or(u32::MAX)
+                }),
+                is_module: !name.local.is_empty()
+                    && (name.imported == "*" || (is_required && name.imported == "default")),
+            });
+            let taken = taken.collect();
+            imports.push(LinkImport {
+                module: names.intern(&import.module),
+                names: taken,
+                flags: import.flags,
+                line: import.line,
+            });
+        }
+        let references = facts.references.iter();
+        let references = references
+            .map(|reference| (names.intern(&reference.name), reference.line))
+            .collect();
         Self {
             exports,
             bindings,
-            imports: imports.collect(),
+            imports,
+            references,
+            members,
             star_exports: facts.star_exports.clone(),
             dunder_all: facts
                 .dunder_all
@@ -99,6 +124,13 @@ impl LinkFacts {
                 .map(|all| all.iter().map(|name| names.intern(name)).collect()),
         }
     }
+}
+
+fn intern_members(names: &mut Interner, taken: &[String]) -> Vec<Vec<u32>> {
+    let chains = taken.iter();
+    chains
+        .map(|chain| chain.split('.').map(|part| names.intern(part)).collect())
+        .collect()
 }
 
 /// One file as linking sees it.
@@ -122,6 +154,8 @@ struct Words {
 /// What linking knows of all files, kept from one commit to the next.
 pub(crate) struct Links {
     by_world_id: FxHashMap<u32, u32>,
+    /// The id in the world of every file index.
+    world_ids: Vec<u32>,
     tables: ExportTables,
     words: Words,
     file_nodes: Vec<NodeIndex>,
@@ -143,6 +177,7 @@ pub(crate) fn link(root: &str, mut names: Interner, files: &[LinkFile<'_>]) -> (
     let tables = ExportTables::build(files, &by_world_id, &names, &words);
     let links = Links {
         by_world_id,
+        world_ids: files.iter().map(|file| file.world_id).collect(),
         tables,
         words,
         file_nodes: Vec::with_capacity(files.len()),
@@ -227,18 +262,33 @@ impl Links {
             return output;
         };
         let from = self.file_nodes[index as usize];
-        for (import, resolved) in facts.imports.iter().zip(&resolution.imports) {
-            for (target, taken) in self.group_by_target(index, import, resolved) {
-                if let Some(target) = target.filter(|target| *target != index) {
+        let groups = self.groups(index, facts, resolution, nodes);
+        let imports = facts.imports.iter().zip(&resolution.imports);
+        for ((import, resolved), groups) in imports.zip(groups) {
+            if let Some(package) = resolved.package.as_ref().filter(|package| package.is_whole) {
+                let files = package
+                    .files
+                    .iter()
+                    .filter_map(|id| self.by_world_id.get(id));
+                let others = files.filter(|file| **file != index);
+                output
+                    .files
+                    .extend(others.map(|file| self.file_nodes[*file as usize]));
+            }
+            for group in groups {
+                if let Some(target) = group.target.filter(|target| *target != index) {
                     output.files.push(self.file_nodes[target as usize]);
-                    for name in &taken {
+                    for name in &group.names {
                         self.symbols_of(target, name.imported, &mut output.symbols);
+                        if name.is_module {
+                            self.members_of(target, facts, name, &mut output.symbols);
+                        }
                     }
+                    self.add_stub(target, resolved, facts, &group, &mut output);
                 }
-                let target = target.map(|target| self.file_nodes[target as usize]);
                 output
                     .records
-                    .push(self.record(from, import, resolved, resolution, target, &taken, names));
+                    .push(self.record(from, import, resolved, resolution, &group, names));
             }
         }
         output.records.sort_by(|left, right| {
@@ -251,49 +301,13 @@ impl Links {
         output
             .symbols
             .retain(|symbol| nodes[*symbol as usize].parent != Some(from));
+        // A stub is no import of itself, whatever its source imports.
+        output.files.retain(|file| *file != from);
         for ends in [&mut output.files, &mut output.symbols] {
             ends.sort_unstable();
             ends.dedup();
         }
         output
-    }
-
-    /// The names of an import by the file that each comes from. An import without names is one group.
-    fn group_by_target(
-        &self,
-        file: u32,
-        import: &LinkImport,
-        resolved: &ResolvedImport,
-    ) -> Vec<(Option<u32>, Vec<LinkName>)> {
-        let local = |world_id: u32| self.by_world_id.get(&world_id).copied();
-        let module = resolved.target.and_then(local);
-        let mut groups: Vec<(Option<u32>, Vec<LinkName>)> = Vec::new();
-        for (index, name) in (0..).zip(&import.names) {
-            let submodule = resolved
-                .submodules
-                .iter()
-                .find(|(at, _)| *at == index)
-                .and_then(|(_, id)| local(*id));
-            let target = match submodule {
-                Some(submodule)
-                    if self
-                        .tables
-                        .means_submodule(file, module, name.imported, submodule) =>
-                {
-                    Some(submodule)
-                }
-                _ if name.type_only => resolved.types.and_then(local).or(module),
-                _ => module,
-            };
-            match groups.iter_mut().find(|(known, _)| *known == target) {
-                Some((_, names)) => names.push(*name),
-                None => groups.push((target, vec![*name])),
-            }
-        }
-        if groups.is_empty() {
-            groups.push((module, Vec::new()));
-        }
-        groups
     }
 
     /// The symbols that a name of a file stands for: the file's own and the one it is defined as.
@@ -307,17 +321,61 @@ impl Links {
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
+    /// The stub beside a file that is imported says what the importer sees of it.
+    fn add_stub(
+        &self,
+        target: u32,
+        resolved: &ResolvedImport,
+        facts: &LinkFacts,
+        group: &Group,
+        output: &mut FileOutput,
+    ) {
+        let world_id = self.world_ids[target as usize];
+        let stub = resolved.stubs.iter().find(|(file, _)| *file == world_id);
+        let Some(stub) = stub.and_then(|(_, stub)| self.by_world_id.get(stub)) else {
+            return;
+        };
+        output.files.push(self.file_nodes[*stub as usize]);
+        for name in &group.names {
+            self.symbols_of(*stub, name.imported, &mut output.symbols);
+            if name.is_module {
+                self.members_of(*stub, facts, name, &mut output.symbols);
+            }
+        }
+    }
+
+    /// The symbols that are taken out of a name that stands for a file, through files that it passes on.
+    fn members_of(
+        &self,
+        target: u32,
+        facts: &LinkFacts,
+        name: &LinkName,
+        symbols: &mut Vec<NodeIndex>,
+    ) {
+        let chains = name.members.and_then(|at| facts.members.get(at as usize));
+        for chain in chains.into_iter().flatten() {
+            let mut at = target;
+            for member in chain {
+                self.symbols_of(at, *member, symbols);
+                match self.tables.module(at, *member) {
+                    Some(module) => at = module,
+                    None => break,
+                }
+            }
+        }
+    }
+
     fn record(
         &self,
         from: NodeIndex,
         import: &LinkImport,
         resolved: &ResolvedImport,
         resolution: &FileResolution,
-        target: Option<NodeIndex>,
-        taken: &[LinkName],
+        group: &Group,
         names: &Interner,
     ) -> ImportRecord {
+        let target = group.target.map(|target| self.file_nodes[target as usize]);
+        let taken = &group.names;
         let is_unused = |name: &LinkName| match name.usage {
             Usage::Used => false,
             Usage::Unused => true,
@@ -334,6 +392,10 @@ impl Links {
         if !taken.is_empty() && taken.iter().all(|name| name.type_only) {
             flags = flags.with(ImportFlags::TYPE_ONLY);
         }
+        let may_take_any = |name: &LinkName| name.is_module && name.members.is_none();
+        if target.is_some() && taken.iter().any(may_take_any) {
+            flags = flags.with(ImportFlags::WHOLE);
+        }
         ImportRecord {
             from,
             module: import.module,
@@ -341,7 +403,7 @@ impl Links {
             target,
             names: record_names.collect(),
             flags,
-            line: import.line,
+            line: group.line,
             rule: Some(resolved.rule),
         }
     }

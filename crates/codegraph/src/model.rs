@@ -12,10 +12,10 @@ use rustc_hash::FxHashSet;
 use crate::facts::{self, FileFacts, Problem};
 use crate::filter;
 use crate::graph::Graph;
-use crate::language::Language;
+use crate::language::{Language, file_name};
 use crate::link::{LinkFacts, LinkFile, Links, link, relink_all};
-use crate::resolve::{FileResolution, Resolver};
-use crate::world::{World, ancestors, is_config, probe_key};
+use crate::resolve::{FileResolution, Namespaces, Resolver};
+use crate::world::{World, ancestors, is_config, name_key, probe_key};
 
 /// A file read and made ready for the model. Preparing is pure and can be done on any thread.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ impl Model {
     #[must_use]
     pub fn new(root: &str) -> Self {
         let world = World::default();
-        let resolver = Resolver::new(&world);
+        let resolver = Resolver::new(&world, Namespaces::default());
         let (graph, links) = link(root, crate::interner::Interner::default(), &[]);
         Self {
             root: root.to_owned(),
@@ -163,6 +163,7 @@ impl Model {
 
     fn note_move(&mut self, path: &str) {
         self.moved.insert(probe_key(path));
+        self.moved.insert(name_key(file_name(path)));
         self.moved.extend(ancestors(path).map(probe_key));
     }
 
@@ -224,21 +225,18 @@ impl Model {
     fn resolve_reached(&mut self, dirty: &BTreeMap<String, Option<ModelFile>>) -> bool {
         let moved = std::mem::take(&mut self.moved);
         let mut has_reached_others = !moved.is_empty();
-        let mut stands = [true; 5];
-        const LANGUAGES: [Language; 5] = [
-            Language::JavaScript,
-            Language::Component,
-            Language::Python,
-            Language::Cython,
-            Language::Rust,
-        ];
-        if std::mem::take(&mut self.configs_changed) || !moved.is_empty() {
-            let resolver = Resolver::new(&self.world);
-            stands = LANGUAGES.map(|language| resolver.stands_for(&self.resolver, language));
+        let mut stands = Language::ALL.map(|_| true);
+        let namespaces_changed = dirty.iter().any(|(path, before)| {
+            let after = self.files.get(path);
+            namespaces_of(path, before.as_ref()) != namespaces_of(path, after)
+        });
+        if std::mem::take(&mut self.configs_changed) || !moved.is_empty() || namespaces_changed {
+            let resolver = Resolver::new(&self.world, self.namespaces());
+            stands = Language::ALL.map(|language| resolver.stands_for(&self.resolver, language));
             self.resolver = resolver;
         }
         let stands = |language| {
-            LANGUAGES
+            Language::ALL
                 .iter()
                 .zip(stands)
                 .all(|(known, stands)| *known != language || stands)
@@ -256,6 +254,15 @@ impl Model {
             }
         }
         has_reached_others
+    }
+
+    /// The namespaces that files say they belong to.
+    fn namespaces(&self) -> Namespaces {
+        Namespaces::collect(self.files.iter().filter_map(|(path, file)| {
+            let language = Language::of_path(path)?;
+            let facts = file.facts.as_deref()?;
+            Namespaces::count_for(language).then_some((language, file.world_id, facts))
+        }))
     }
 
     /// The graph of the last commit.
@@ -293,4 +300,12 @@ impl Model {
                 .map(move |problem| (path.as_str(), problem))
         })
     }
+}
+
+/// What a file says of its namespaces, where they decide how others resolve.
+fn namespaces_of<'f>(path: &str, file: Option<&'f ModelFile>) -> &'f [String] {
+    let counts = Language::of_path(path).is_some_and(Namespaces::count_for);
+    file.filter(|_| counts)
+        .and_then(|file| file.facts.as_ref())
+        .map_or(&[], |facts| &facts.namespaces)
 }

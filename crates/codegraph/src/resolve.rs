@@ -4,15 +4,22 @@
 //! `node_modules` or `site-packages`. What it can't find inside is `third-party` or `stdlib` by name.
 
 mod glob;
+mod go;
+mod includes;
 mod javascript;
 mod jsonc;
+mod namespaces;
 mod package_json;
 mod python;
 mod python_roots;
+mod ruby;
 mod rust;
 mod tsconfig;
 
+use std::sync::Arc;
+
 pub(crate) use glob::matches as glob_matches;
+pub(crate) use namespaces::Namespaces;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::FileFacts;
@@ -25,7 +32,7 @@ use crate::world::{Prober, World};
 pub enum Classification {
     /// In this folder, found or not.
     Local,
-    /// Comes with Node.js or Python.
+    /// Comes with the language.
     Stdlib,
     /// Anything else.
     ThirdParty,
@@ -80,6 +87,24 @@ pub enum Rule {
     ScriptDirectory,
     /// Through a directory without `__init__`.
     NamespacePackage,
+    /// A Go package below a module of the folder.
+    GoModule,
+    /// A Go package that a `replace` puts into the folder.
+    GoReplace,
+    /// Below a `vendor` directory.
+    Vendored,
+    /// A namespace or package that files say they belong to.
+    Namespace,
+    /// Of the importing file's own package or namespace, without an import statement.
+    SamePackage,
+    /// Below a directory where includes are looked for.
+    IncludePath,
+    /// The one file of the folder whose path ends so.
+    UniqueEnd,
+    /// On a load path of Ruby.
+    LoadPath,
+    /// A Ruby constant whose file is named after it.
+    Autoload,
     /// Comes with the language.
     Builtin,
     /// A name of some installed package.
@@ -89,7 +114,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 23] = [
         Self::Relative,
         Self::RootDirs,
         Self::TsconfigPaths,
@@ -101,6 +126,15 @@ impl Rule {
         Self::SourceRoot,
         Self::ScriptDirectory,
         Self::NamespacePackage,
+        Self::GoModule,
+        Self::GoReplace,
+        Self::Vendored,
+        Self::Namespace,
+        Self::SamePackage,
+        Self::IncludePath,
+        Self::UniqueEnd,
+        Self::LoadPath,
+        Self::Autoload,
         Self::Builtin,
         Self::Package,
         Self::Missing,
@@ -121,6 +155,15 @@ impl Rule {
             Self::SourceRoot => "source-root",
             Self::ScriptDirectory => "script-directory",
             Self::NamespacePackage => "namespace-package",
+            Self::GoModule => "go-module",
+            Self::GoReplace => "go-replace",
+            Self::Vendored => "vendored",
+            Self::Namespace => "namespace",
+            Self::SamePackage => "same-package",
+            Self::IncludePath => "include-path",
+            Self::UniqueEnd => "unique-end",
+            Self::LoadPath => "load-path",
+            Self::Autoload => "autoload",
             Self::Builtin => "builtin",
             Self::Package => "package",
             Self::Missing => "missing",
@@ -134,6 +177,15 @@ impl Rule {
     }
 }
 
+/// The files that an import means together: each of its names comes from one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Package {
+    /// Ids in the [`World`], sorted.
+    pub(crate) files: Arc<[u32]>,
+    /// Whether importing it is importing every file, used by name or not.
+    pub(crate) is_whole: bool,
+}
+
 /// What one import resolves to; ids are those of the [`World`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResolvedImport {
@@ -145,6 +197,10 @@ pub(crate) struct ResolvedImport {
     pub(crate) types: Option<u32>,
     /// Python: the file of the submodule that a name may mean, by the name's index.
     pub(crate) submodules: Vec<(u32, u32)>,
+    /// Python: the stubs beside the files above, by file. An import of a module depends on both.
+    pub(crate) stubs: Vec<(u32, u32)>,
+    /// The files, where the module is a package of several; `target` is none then.
+    pub(crate) package: Option<Package>,
 }
 
 impl ResolvedImport {
@@ -156,6 +212,8 @@ impl ResolvedImport {
             target: Some(target),
             types: None,
             submodules: Vec::new(),
+            stubs: Vec::new(),
+            package: None,
         }
     }
 
@@ -166,6 +224,15 @@ impl ResolvedImport {
             target: None,
             types: None,
             submodules: Vec::new(),
+            stubs: Vec::new(),
+            package: None,
+        }
+    }
+
+    fn in_package(rule: Rule, package: Package) -> Self {
+        Self {
+            package: Some(package),
+            ..Self::without_file(Classification::Local, rule)
         }
     }
 
@@ -191,57 +258,70 @@ pub(crate) struct Resolver {
     javascript: javascript::Configuration,
     python: python_roots::SourceRoots,
     rust: rust::Packages,
+    go: go::Modules,
+    includes: includes::Includes,
+    ruby: ruby::Autoloads,
+    namespaces: Namespaces,
 }
 
 impl Resolver {
-    pub(crate) fn new(world: &World) -> Self {
+    pub(crate) fn new(world: &World, namespaces: Namespaces) -> Self {
         Self {
             javascript: javascript::Configuration::read(world),
             python: python_roots::SourceRoots::read(world),
             rust: rust::Packages::read(world),
+            go: go::Modules::read(world),
+            includes: includes::Includes::read(world),
+            ruby: ruby::Autoloads::read(world),
+            namespaces,
         }
     }
 
-    /// Whether another resolver would answer the same for a language.
+    /// Whether another resolver would answer the same for a language, but for what its files asked for themselves.
     pub(crate) fn stands_for(&self, other: &Self, language: Language) -> bool {
         match language {
             Language::JavaScript | Language::Component => self.javascript == other.javascript,
             Language::Python | Language::Cython => self.python == other.python,
             Language::Rust => self.rust == other.rust,
+            Language::Go => self.go.stand_for(&other.go),
+            Language::C | Language::Cpp => true,
+            Language::Ruby => self.ruby == other.ruby,
+            Language::Java | Language::CSharp | Language::Php => {
+                self.namespaces.stand_for(&other.namespaces, language)
+            }
         }
     }
 
     pub(crate) fn resolve(&self, world: &World, path: &str, facts: &FileFacts) -> FileResolution {
         let mut prober = Prober::new(world);
-        let Some(language) = Language::of_path(path) else {
-            return FileResolution::default();
-        };
         let mut resolution = FileResolution::default();
-        if language.resolves_like_javascript() {
-            let scope = self.javascript.scope_of(path);
-            resolution.jsx_factory = scope.jsx_factory(facts.jsx_pragma.as_deref());
-            for import in &facts.imports {
-                resolution
-                    .imports
-                    .push(self.javascript.resolve(&mut prober, path, &scope, import));
-            }
-        } else if language == Language::Rust {
-            for import in &facts.imports {
-                resolution
-                    .imports
-                    .push(rust::resolve(&mut prober, &self.rust, path, import));
-            }
-        } else {
-            let roots = self.python.for_file(path);
-            for import in &facts.imports {
-                resolution.imports.push(python::resolve(
-                    &mut prober,
-                    &self.python,
-                    &roots,
-                    path,
-                    import,
-                ));
-            }
+        let Some(language) = Language::of_path(path) else {
+            return resolution;
+        };
+        let scope = language
+            .resolves_like_javascript()
+            .then(|| self.javascript.scope_of(path));
+        let roots = match language {
+            Language::Python | Language::Cython => Some(self.python.for_file(path)),
+            _ => None,
+        };
+        resolution.jsx_factory = scope
+            .as_ref()
+            .and_then(|scope| scope.jsx_factory(facts.jsx_pragma.as_deref()));
+        for import in &facts.imports {
+            let prober = &mut prober;
+            let resolved = match (language, &scope, &roots) {
+                (_, Some(scope), _) => self.javascript.resolve(prober, path, scope, import),
+                (_, _, Some(roots)) => python::resolve(prober, &self.python, roots, path, import),
+                (Language::Rust, ..) => rust::resolve(prober, &self.rust, path, import),
+                (Language::Go, ..) => self.go.resolve(prober, path, import),
+                (Language::C | Language::Cpp, ..) => self.includes.resolve(prober, path, import),
+                (Language::Ruby, ..) => self.ruby.resolve(prober, path, facts, import),
+                _ => self
+                    .namespaces
+                    .resolve(prober, language, path, &facts.namespaces, import),
+            };
+            resolution.imports.push(resolved);
         }
         resolution.probes = prober.into_probes();
         resolution

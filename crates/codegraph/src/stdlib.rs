@@ -1,4 +1,4 @@
-//! The modules that come with Python and Node.js.
+//! The modules that come with a language.
 
 /// Top-level modules of the Python standard library, 3.8 to 3.14, sorted (`sys.stdlib_module_names`).
 #[rustfmt::skip]
@@ -51,6 +51,48 @@ const NODE: [&str; 59] = [
     "url", "util", "util/types", "v8", "vm", "wasi", "worker_threads", "zlib",
 ];
 
+/// Headers of the C and C++ standards and of POSIX, sorted.
+#[rustfmt::skip]
+const C_HEADERS: [&str; 202] = [
+    "aio.h", "algorithm", "any", "arpa/inet.h", "array", "assert.h", "atomic", "barrier", "bit", "bitset",
+    "cassert", "cctype", "cerrno", "cfenv", "cfloat", "charconv", "chrono", "cinttypes", "climits", "clocale",
+    "cmath", "codecvt", "compare", "complex", "complex.h", "concepts", "condition_variable", "coroutine", "cpio.h",
+    "csetjmp", "csignal", "cstdarg", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring", "ctime", "ctype.h",
+    "cuchar", "cwchar", "cwctype", "deque", "dirent.h", "dlfcn.h", "errno.h", "exception", "execution", "expected",
+    "fcntl.h", "fenv.h", "filesystem", "flat_map", "flat_set", "float.h", "fmtmsg.h", "fnmatch.h", "format",
+    "forward_list", "fstream", "ftw.h", "functional", "future", "generator", "glob.h", "grp.h", "iconv.h",
+    "initializer_list", "inttypes.h", "iomanip", "ios", "iosfwd", "iostream", "iso646.h", "istream", "iterator",
+    "langinfo.h", "latch", "libgen.h", "limits", "limits.h", "list", "locale", "locale.h", "malloc.h", "map",
+    "math.h", "mdspan", "memory", "memory_resource", "monetary.h", "mqueue.h", "mutex", "net/if.h", "netdb.h",
+    "netinet/in.h", "netinet/tcp.h", "new", "nl_types.h", "numbers", "numeric", "optional", "ostream", "poll.h",
+    "print", "pthread.h", "pwd.h", "queue", "random", "ranges", "ratio", "regex", "regex.h", "sched.h",
+    "scoped_allocator", "search.h", "semaphore", "semaphore.h", "set", "setjmp.h", "shared_mutex", "signal.h",
+    "source_location", "span", "spanstream", "spawn.h", "sstream", "stack", "stacktrace", "stdalign.h", "stdarg.h",
+    "stdatomic.h", "stdbit.h", "stdbool.h", "stdckdint.h", "stddef.h", "stdexcept", "stdfloat", "stdint.h",
+    "stdio.h", "stdlib.h", "stdnoreturn.h", "stop_token", "streambuf", "string", "string.h", "string_view",
+    "strings.h", "stropts.h", "strstream", "syncstream", "sys/epoll.h", "sys/file.h", "sys/ioctl.h", "sys/ipc.h",
+    "sys/mman.h", "sys/msg.h", "sys/param.h", "sys/prctl.h", "sys/resource.h", "sys/select.h", "sys/sem.h",
+    "sys/shm.h", "sys/socket.h", "sys/stat.h", "sys/statvfs.h", "sys/syscall.h", "sys/time.h", "sys/times.h",
+    "sys/types.h", "sys/uio.h", "sys/un.h", "sys/utsname.h", "sys/wait.h", "syslog.h", "system_error", "tar.h",
+    "termios.h", "tgmath.h", "thread", "threads.h", "time.h", "tuple", "type_traits", "typeindex", "typeinfo",
+    "uchar.h", "ulimit.h", "unistd.h", "unordered_map", "unordered_set", "utility", "utime.h", "utmpx.h",
+    "valarray", "variant", "vector", "version", "wchar.h", "wctype.h", "windows.h", "wordexp.h",
+];
+
+/// Libraries that come with Ruby, sorted; those below one of them count as well.
+#[rustfmt::skip]
+const RUBY: [&str; 90] = [
+    "English", "abbrev", "base64", "benchmark", "bigdecimal", "bundler", "cgi", "coverage", "csv", "date",
+    "delegate", "did_you_mean", "digest", "drb", "erb", "etc", "expect", "fcntl", "fiddle", "fileutils", "find",
+    "forwardable", "getoptlong", "io/console", "io/nonblock", "io/wait", "ipaddr", "irb", "json", "logger",
+    "matrix", "minitest", "monitor", "mutex_m", "net/ftp", "net/http", "net/imap", "net/pop", "net/protocol",
+    "net/smtp", "nkf", "objspace", "observer", "open-uri", "open3", "openssl", "optparse", "ostruct", "pathname",
+    "pp", "prettyprint", "prime", "pstore", "psych", "pty", "racc", "rake", "rbconfig", "rdoc", "readline",
+    "reline", "resolv", "rexml", "rinda", "ripper", "rss", "rubygems", "securerandom", "set", "shellwords",
+    "singleton", "socket", "stringio", "strscan", "syslog", "tempfile", "test/unit", "thread", "time", "timeout",
+    "tmpdir", "tracer", "tsort", "un", "unicode_normalize", "uri", "weakref", "win32ole", "yaml", "zlib",
+];
+
 /// Whether a dotted Python module belongs to the standard library.
 #[must_use]
 pub(crate) fn is_python(module: &str) -> bool {
@@ -64,6 +106,19 @@ pub(crate) fn is_node(specifier: &str) -> bool {
     specifier.starts_with("node:") || NODE.binary_search(&specifier).is_ok()
 }
 
+/// Whether a header belongs to the standards of C, C++ or POSIX.
+#[must_use]
+pub(crate) fn is_c_header(path: &str) -> bool {
+    C_HEADERS.binary_search(&path).is_ok()
+}
+
+/// Whether a library comes with Ruby.
+#[must_use]
+pub(crate) fn is_ruby(path: &str) -> bool {
+    let top = path.split('/').next().unwrap_or(path);
+    RUBY.binary_search(&path).is_ok() || RUBY.binary_search(&top).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +126,11 @@ mod tests {
     #[test]
     fn the_tables_are_sorted_and_answer() {
         assert!(PYTHON.is_sorted() && NODE.is_sorted());
+        assert!(C_HEADERS.is_sorted() && RUBY.is_sorted());
+        assert!(
+            is_c_header("sys/types.h") && is_c_header("vector") && !is_c_header("boost/any.hpp")
+        );
+        assert!(is_ruby("json") && is_ruby("digest/md5") && !is_ruby("rails"));
         assert!(is_python("os.path") && is_python("__future__") && !is_python("numpy"));
         assert!(is_node("fs/promises") && is_node("node:test") && !is_node("express"));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use ignore::{WalkBuilder, WalkState};
@@ -57,6 +57,7 @@ pub struct Walked {
 #[must_use]
 pub fn walk(root: &Path, filter: Filter) -> Walked {
     let walked = Mutex::new(Walked::default());
+    let vendored = Arc::new(TrackedVendors::new(root));
     let lock = || walked.lock().unwrap_or_else(PoisonError::into_inner);
     let walker = WalkBuilder::new(root)
         .hidden(false)
@@ -69,7 +70,7 @@ pub fn walk(root: &Path, filter: Filter) -> Walked {
         .follow_links(false)
         .filter_entry(move |entry| {
             let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-            entry.depth() == 0 || !is_directory || enters(filter, entry.path())
+            entry.depth() == 0 || !is_directory || enters(filter, entry.path(), &vendored)
         })
         .threads(std::thread::available_parallelism().map_or(2, |count| count.get().min(8)))
         .build_parallel();
@@ -108,11 +109,52 @@ pub fn walk(root: &Path, filter: Filter) -> Walked {
     walked
 }
 
-fn enters(filter: Filter, path: &Path) -> bool {
+/// The `vendor` directories that git tracks: their files are the folder's own, by the custom of Go.
+struct TrackedVendors {
+    root: PathBuf,
+    /// Read when the first such directory is met.
+    directories: OnceLock<BTreeSet<PathBuf>>,
+}
+
+impl TrackedVendors {
+    fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            directories: OnceLock::new(),
+        }
+    }
+
+    fn contain(&self, directory: &Path) -> bool {
+        self.directories
+            .get_or_init(|| Self::read(&self.root).unwrap_or_default())
+            .contains(directory)
+    }
+
+    fn read(root: &Path) -> Option<BTreeSet<PathBuf>> {
+        let repository = gix::discover(root).ok()?;
+        let top = repository.workdir()?.canonicalize().ok()?;
+        let index = repository.index_or_empty().ok()?;
+        let mut directories = BTreeSet::new();
+        for entry in index.entries() {
+            let path = String::from_utf8_lossy(entry.path(&index));
+            for (at, _) in path.match_indices("vendor/") {
+                if at == 0 || path[..at].ends_with('/') {
+                    directories.insert(top.join(&path[..at + "vendor".len()]));
+                }
+            }
+        }
+        Some(directories)
+    }
+}
+
+fn enters(filter: Filter, path: &Path, vendored: &TrackedVendors) -> bool {
     let name = path
         .file_name()
         .map(|name| name.to_string_lossy())
         .unwrap_or_default();
+    if name == "vendor" {
+        return vendored.contain(path);
+    }
     filter.enters(&name, || path.join("__init__.py").exists()) && !path.join("pyvenv.cfg").exists()
 }
 

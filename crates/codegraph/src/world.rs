@@ -136,6 +136,8 @@ pub fn is_config(path: &str, text: &[u8]) -> bool {
     match file_name(path) {
         "package.json"
         | "Cargo.toml"
+        | "go.mod"
+        | "go.work"
         | "pyproject.toml"
         | "setup.cfg"
         | "pnpm-workspace.yaml"
@@ -180,12 +182,22 @@ impl<'w> Prober<'w> {
         self.world.is_directory(path)
     }
 
+    /// Notes that the answer depends on which files of a name there are, wherever they lie.
+    pub(crate) fn ask_name(&mut self, name: &str) {
+        self.asked.insert(name_key(name));
+    }
+
     /// Everything that was asked, sorted.
     pub(crate) fn into_probes(self) -> Box<[u64]> {
         let mut probes: Vec<u64> = self.asked.into_iter().collect();
         probes.sort_unstable();
         probes.into_boxed_slice()
     }
+}
+
+/// The key of a file name in any directory.
+pub(crate) fn name_key(name: &str) -> u64 {
+    probe_key(&format!("*/{name}"))
 }
 
 /// Joins a relative specifier to a directory, with `.` and `..` worked out. `None` where it leaves the root.

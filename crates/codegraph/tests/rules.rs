@@ -9,6 +9,18 @@ use std::fmt::Write as _;
 use codegraph::graph::{EdgeType, Graph};
 use codegraph::model::{Model, PreparedFile};
 
+/// The languages behind features, by the names of their files of rules.
+const SECOND_TIER: [(&str, bool); 8] = [
+    ("c", cfg!(feature = "c")),
+    ("cpp", cfg!(feature = "cpp")),
+    ("csharp", cfg!(feature = "csharp")),
+    ("go", cfg!(feature = "go")),
+    ("java", cfg!(feature = "java")),
+    ("php", cfg!(feature = "php")),
+    ("ruby", cfg!(feature = "ruby")),
+    ("rust", cfg!(feature = "rust")),
+];
+
 struct Case {
     name: String,
     files: Vec<(String, String)>,
@@ -92,6 +104,12 @@ fn actual(graph: &Graph, what: &str) -> BTreeSet<String> {
             })
             .map(|(import, unused)| format!("{} {}", graph.path(import.from), name(unused.local)))
             .collect(),
+        "whole" => graph
+            .imports
+            .iter()
+            .filter(|import| import.flags.contains(codegraph::facts::ImportFlags::WHOLE))
+            .map(|import| format!("{}:{}", graph.path(import.from), import.line))
+            .collect(),
         "records" => graph
             .imports
             .iter()
@@ -129,7 +147,12 @@ fn every_rule_gives_exactly_the_sets_that_its_case_states() {
         .collect();
     paths.sort();
     for path in paths {
-        if path.ends_with("rust.txt") && !cfg!(feature = "rust") {
+        // A language whose grammar is left out has nothing to say.
+        let language = path.file_stem().and_then(|stem| stem.to_str());
+        if SECOND_TIER
+            .iter()
+            .any(|(name, is_built_in)| Some(*name) == language && !is_built_in)
+        {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();

@@ -25,17 +25,22 @@ impl FileGraph {
         Self::with_edges(graph, |_, _| true)
     }
 
-    /// As [`FileGraph::new`], without edges that no run of the program has: those for types alone, and Rust's `mod`.
+    /// As [`FileGraph::new`], without edges that no run of the program has, and those within one package: for types
+    /// alone, Rust's `mod`, names that need no import.
     #[must_use]
     pub fn at_run_time(graph: &Graph) -> Self {
         let mut runs: rustc_hash::FxHashSet<(NodeIndex, NodeIndex)> =
             rustc_hash::FxHashSet::default();
         for import in &graph.imports {
-            let for_types = [ImportFlags::TYPE_ONLY, ImportFlags::TYPE_CHECKING];
+            let never_runs = [
+                ImportFlags::TYPE_ONLY,
+                ImportFlags::TYPE_CHECKING,
+                ImportFlags::IMPLICIT,
+            ];
             // `mod name;` in Rust says where a module lies, not that anything of it is used.
             let is_declaration = graph.names.text(import.module).starts_with("mod ");
             let erased =
-                is_declaration || for_types.iter().any(|flag| import.flags.contains(*flag));
+                is_declaration || never_runs.iter().any(|flag| import.flags.contains(*flag));
             if let Some(target) = import.target.filter(|_| !erased) {
                 runs.insert((import.from, target));
             }

@@ -12,28 +12,74 @@ use crate::language::{file_name, parent};
 /// Commits that touch more files than this say nothing about which of them belong together.
 const LARGE_COMMIT: usize = 30;
 
-/// Weights of the signals, each scaled to at most 1.
-const IMPORT_WEIGHT: f64 = 1.0;
-const TOGETHER_WEIGHT: f64 = 1.6;
-const STEM_WEIGHT: f64 = 0.6;
-const DIRECTORY_WEIGHT: f64 = 0.15;
+/// How much each signal counts; each is scaled to at most 1 before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weights {
+    /// The walk along imports.
+    pub imports: f64,
+    /// Files changed in the same commits.
+    pub together: f64,
+    /// Files of the same stem.
+    pub stem: f64,
+    /// Files of the same directory, among those that another signal found.
+    pub directory: f64,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            imports: 1.0,
+            together: 1.6,
+            stem: 0.6,
+            directory: 0.15,
+        }
+    }
+}
 
 /// What predictions are made from.
 pub struct Predictor<'g> {
     files: &'g FileGraph,
-    together: FxHashMap<(u32, u32), f64>,
+    weights: Weights,
+    /// For every file, those that changed with it and how strongly that ties them.
+    together: FxHashMap<u32, FxHashMap<u32, f64>>,
     by_stem: FxHashMap<String, Vec<u32>>,
+}
+
+/// How often a prediction was right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HitRate {
+    /// Questions asked.
+    pub questions: u32,
+    /// Questions whose answer held a right file.
+    pub hits: u32,
+}
+
+impl HitRate {
+    /// Hits by questions; 0 where none was asked.
+    #[must_use]
+    pub fn rate(self) -> f64 {
+        if self.questions == 0 {
+            return 0.0;
+        }
+        f64::from(self.hits) / f64::from(self.questions)
+    }
 }
 
 impl<'g> Predictor<'g> {
     /// Learns from history; without any, imports and names decide alone.
     #[must_use]
     pub fn new(files: &'g FileGraph, history: &History) -> Self {
+        Self::with_weights(files, history, Weights::default())
+    }
+
+    /// As [`Predictor::new`], with other weights.
+    #[must_use]
+    pub fn with_weights(files: &'g FileGraph, history: &History, weights: Weights) -> Self {
         let numbers: FxHashMap<&str, u32> = (0..)
             .zip(&files.paths)
             .map(|(number, path)| (path.as_str(), number))
             .collect();
-        let mut together = FxHashMap::default();
+        let mut together: FxHashMap<u32, FxHashMap<u32, f64>> = FxHashMap::default();
         for commit in &history.commits {
             if commit.len() < 2 || commit.len() > LARGE_COMMIT {
                 continue;
@@ -46,8 +92,9 @@ impl<'g> Predictor<'g> {
             let weight = 1.0 / (known.len() as f64).sqrt();
             for (index, first) in known.iter().enumerate() {
                 for second in &known[index + 1..] {
-                    *together.entry((*first, *second)).or_default() += weight;
-                    *together.entry((*second, *first)).or_default() += weight;
+                    for (from, to) in [(first, second), (second, first)] {
+                        *together.entry(*from).or_default().entry(*to).or_default() += weight;
+                    }
                 }
             }
         }
@@ -57,9 +104,36 @@ impl<'g> Predictor<'g> {
         }
         Self {
             files,
+            weights,
             together,
             by_stem,
         }
+    }
+
+    /// Asks, for every file of every commit of 2 to 10 known files, for the `count` likeliest others, and counts how
+    /// often another file of the same commit is among them. The commits must be none that the predictor learned from.
+    #[must_use]
+    pub fn hit_rate(&self, commits: &[Vec<String>], count: usize) -> HitRate {
+        let numbers: FxHashMap<&str, u32> = (0..)
+            .zip(&self.files.paths)
+            .map(|(number, path)| (path.as_str(), number))
+            .collect();
+        let mut rate = HitRate::default();
+        for commit in commits {
+            let known: Vec<u32> = commit
+                .iter()
+                .filter_map(|path| numbers.get(path.as_str()).copied())
+                .collect();
+            if !(2..=10).contains(&known.len()) {
+                continue;
+            }
+            for file in &known {
+                let likely = self.next(*file, count);
+                rate.questions += 1;
+                rate.hits += u32::from(likely.iter().any(|(other, _)| known.contains(other)));
+            }
+        }
+        rate
     }
 
     /// The most likely next files after one, best first, at most `count`, with their scores.
@@ -67,15 +141,12 @@ impl<'g> Predictor<'g> {
     pub fn next(&self, file: u32, count: usize) -> Vec<(u32, f64)> {
         let mut scores: FxHashMap<u32, f64> = FxHashMap::default();
         for (other, score) in scaled(self.walk(file)) {
-            *scores.entry(other).or_default() += IMPORT_WEIGHT * score;
+            *scores.entry(other).or_default() += self.weights.imports * score;
         }
-        let changed = self
-            .together
-            .iter()
-            .filter(|((from, _), _)| *from == file)
-            .map(|((_, to), weight)| (*to, *weight));
+        let changed = self.together.get(&file).into_iter().flatten();
+        let changed = changed.map(|(to, weight)| (*to, *weight));
         for (other, score) in scaled(changed.collect()) {
-            *scores.entry(other).or_default() += TOGETHER_WEIGHT * score;
+            *scores.entry(other).or_default() += self.weights.together * score;
         }
         for other in self
             .by_stem
@@ -83,15 +154,16 @@ impl<'g> Predictor<'g> {
             .into_iter()
             .flatten()
         {
-            *scores.entry(*other).or_default() += STEM_WEIGHT;
+            *scores.entry(*other).or_default() += self.weights.stem;
         }
         let directory = parent(&self.files.paths[file as usize]);
         for (other, score) in &mut scores {
             if parent(&self.files.paths[*other as usize]) == directory {
-                *score += DIRECTORY_WEIGHT;
+                *score += self.weights.directory;
             }
         }
         scores.remove(&file);
+        scores.retain(|_, score| *score > 0.0);
         let mut ranked: Vec<(u32, f64)> = scores.into_iter().collect();
         ranked.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
         ranked.truncate(count);

@@ -12,7 +12,7 @@ pub(super) fn extract(path: &str, text: &str) -> FileFacts {
     } else {
         SourceType::jsx()
     };
-    let (mut facts, _) = javascript::extract_as(path, &blank, source_type);
+    let mut facts = javascript::extract_as(path, &blank, source_type);
     for name in facts
         .imports
         .iter_mut()

@@ -1,6 +1,6 @@
 //! Facts of Cython files: a scan of column 0, as no grammar is at hand.
 
-use super::{Export, FileFacts, Import, ImportFlags, ImportedName, Origin, SymbolKind, Usage};
+use super::{Export, FileFacts, Import, ImportFlags, ImportedName, Origin, SymbolKind};
 
 /// Reads definitions and imports that start a line.
 pub(super) fn extract(text: &str) -> FileFacts {
@@ -44,7 +44,13 @@ fn read_line(content: &str, line: u32, facts: &mut FileFacts) {
                 let local = words
                     .nth(1)
                     .unwrap_or_else(|| module.split('.').next().unwrap_or(module));
-                import(facts, module, vec![used("*", local)], line, true);
+                import(
+                    facts,
+                    module,
+                    vec![ImportedName::used("*", local)],
+                    line,
+                    true,
+                );
             }
         }
         "from" => {
@@ -58,7 +64,7 @@ fn read_line(content: &str, line: u32, facts: &mut FileFacts) {
                 .filter_map(|part| {
                     let mut words = part.split_whitespace();
                     let name = words.next()?;
-                    Some(used(name, words.nth(1).unwrap_or(name)))
+                    Some(ImportedName::used(name, words.nth(1).unwrap_or(name)))
                 })
                 .collect();
             import(facts, module, names, line, false);
@@ -72,15 +78,6 @@ fn read_line(content: &str, line: u32, facts: &mut FileFacts) {
                 export(facts, name, SymbolKind::Const, line);
             }
         }
-    }
-}
-
-fn used(imported: &str, local: &str) -> ImportedName {
-    ImportedName {
-        imported: imported.to_owned(),
-        local: local.to_owned(),
-        type_only: false,
-        usage: Usage::Used,
     }
 }
 

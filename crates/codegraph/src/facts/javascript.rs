@@ -3,8 +3,10 @@
 mod commonjs;
 mod declarations;
 mod jsdoc;
+mod members;
 mod module_items;
 mod nested;
+mod recovery;
 
 use std::collections::HashSet;
 
@@ -38,21 +40,47 @@ struct Reader<'t, 'a> {
 /// Reads the facts of a JavaScript or TypeScript file; `path` decides the dialect.
 pub(super) fn extract(path: &str, text: &str) -> FileFacts {
     let source_type = SourceType::from_path(path).unwrap_or_default();
-    let (mut facts, panicked) = extract_as(path, text, source_type);
+    let (facts, panicked) = parse_as(path, text, source_type);
     if panicked && extension(path) == "js" {
         // Flow-typed and TypeScript-flavoured `.js` files exist; the TypeScript grammar reads most of both.
-        let (again, still_panicked) = extract_as(path, text, SourceType::tsx());
+        let (again, still_panicked) = parse_as(path, text, SourceType::tsx());
         if !still_panicked {
-            let problems = std::mem::take(&mut facts.problems);
-            facts = again;
-            facts.problems = problems;
+            let problems = facts.problems;
+            return FileFacts { problems, ..again };
         }
     }
+    if panicked {
+        recover(path, text, source_type, facts)
+    } else {
+        facts
+    }
+}
+
+/// As [`extract`] with a given dialect.
+pub(super) fn extract_as(path: &str, text: &str, source_type: SourceType) -> FileFacts {
+    let (facts, panicked) = parse_as(path, text, source_type);
+    if panicked {
+        recover(path, text, source_type, facts)
+    } else {
+        facts
+    }
+}
+
+/// The facts of what parses of a broken file. Nothing in it counts as unused: the broken part may use it.
+fn recover(path: &str, text: &str, source_type: SourceType, broken: FileFacts) -> FileFacts {
+    let kept = recovery::without_broken_statements(text, source_type);
+    let (mut facts, _) = parse_as(path, &kept, source_type);
+    facts
+        .imports
+        .iter_mut()
+        .flat_map(|import| &mut import.names)
+        .for_each(|name| name.usage = Usage::Used);
+    facts.problems = broken.problems;
     facts
 }
 
-/// As [`extract`] with a given dialect; also says whether the parser gave up.
-pub(super) fn extract_as(path: &str, text: &str, source_type: SourceType) -> (FileFacts, bool) {
+/// The facts under one dialect, and whether the parser gave up.
+fn parse_as(path: &str, text: &str, source_type: SourceType) -> (FileFacts, bool) {
     let allocator = Allocator::default();
     let ParserReturn {
         program,
@@ -86,6 +114,7 @@ pub(super) fn extract_as(path: &str, text: &str, source_type: SourceType) -> (Fi
     reader.read_nested(!module_record.dynamic_imports.is_empty());
     reader.read_commonjs();
     reader.read_jsdoc_imports();
+    reader.settle_members();
     reader.settle_usage();
     (reader.facts, panicked)
 }
@@ -120,10 +149,8 @@ impl Reader<'_, '_> {
             ));
         }
         names.push(ImportedName {
-            imported: imported.to_owned(),
-            local: local.to_owned(),
             type_only,
-            usage: Usage::Used,
+            ..ImportedName::used(imported, local)
         });
     }
 

@@ -9,7 +9,7 @@ use ruff_python_ast::{Expr, PySourceType, Stmt, visitor::Visitor};
 use ruff_python_parser::parse_unchecked_source;
 use ruff_text_size::Ranged;
 
-use super::{Export, FileFacts, LineIndex, Origin, Problem, SymbolKind};
+use super::{Export, FileFacts, ImportFlags, LineIndex, Origin, Problem, SymbolKind};
 use crate::language::{extension, file_name};
 
 /// Reads the facts of a Python module or stub.
@@ -42,6 +42,13 @@ pub(super) fn extract(path: &str, text: &str) -> FileFacts {
     };
     definitions.read_body(body);
     facts.exports = definitions.exports;
+    let is_package = file_name(path).starts_with("__init__.");
+    for import in facts.imports.iter_mut().filter(|_| !is_package) {
+        // Any name may come out of a star, and a package passes them all on by name.
+        if import.names.iter().any(|name| name.local.is_empty()) {
+            import.flags = import.flags.with(ImportFlags::WHOLE);
+        }
+    }
     add_imported_names(path, module_bindings, &mut facts);
     facts
 }

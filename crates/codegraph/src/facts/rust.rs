@@ -1,35 +1,22 @@
 //! Facts of Rust files, from tree-sitter's syntax tree: public items, `mod` and `use`, and paths that begin with
 //! `crate`, `super` or `self`. Without a type checker, use is not judged: no import counts as unused.
 
-use tree_sitter::{Node, Parser};
+use rustc_hash::FxHashMap;
+use tree_sitter::Node;
 
-use super::{
-    Export, FileFacts, Import, ImportFlags, ImportedName, Origin, Problem, SymbolKind, Usage,
-};
+use super::syntax::{Builder, line_of, parse};
+use super::{Export, FileFacts, Import, ImportFlags, ImportedName, Origin, SymbolKind};
 
 /// Reads the facts of a Rust file.
 pub(super) fn extract(text: &str) -> FileFacts {
-    let mut parser = Parser::new();
-    if parser
-        .set_language(&tree_sitter_rust::LANGUAGE.into())
-        .is_err()
-    {
-        return FileFacts::default();
-    }
-    let Some(tree) = parser.parse(text, None) else {
-        return FileFacts::default();
+    let Some(tree) = parse(&tree_sitter_rust::LANGUAGE.into(), text) else {
+        return FileFacts::unreadable("the parser gave up");
     };
     let mut reader = Reader {
         text,
-        facts: FileFacts::default(),
+        facts: Builder::new(text, tree.root_node()).facts,
+        modules: FxHashMap::default(),
     };
-    if tree.root_node().has_error() {
-        let line = first_error(tree.root_node()).map_or(0, line_of);
-        reader.facts.problems.push(Problem {
-            line,
-            message: "syntax error".to_owned(),
-        });
-    }
     reader.read_items(tree.root_node(), 0);
     reader.facts
 }
@@ -37,6 +24,8 @@ pub(super) fn extract(text: &str) -> FileFacts {
 struct Reader<'t> {
     text: &'t str,
     facts: FileFacts,
+    /// Modules of the crate by the name that the file calls them, with their paths.
+    modules: FxHashMap<String, String>,
 }
 
 impl Reader<'_> {
@@ -48,6 +37,7 @@ impl Reader<'_> {
     fn read_items(&mut self, parent: Node<'_>, depth: usize) {
         let mut path_attribute = None;
         let mut is_macro_exported = false;
+        let mut with_paths = Vec::new();
         let mut cursor = parent.walk();
         for item in parent.named_children(&mut cursor) {
             match item.kind() {
@@ -71,11 +61,15 @@ impl Reader<'_> {
                     {
                         self.read_export(item, kind);
                     }
-                    self.read_paths(item, depth);
+                    with_paths.push(item);
                 }
             }
             path_attribute = None;
             is_macro_exported = false;
+        }
+        // Only now are all modules known that a path may begin with.
+        for item in with_paths {
+            self.read_paths(item, depth);
         }
     }
 
@@ -109,6 +103,9 @@ impl Reader<'_> {
         else {
             return;
         };
+        if depth == 0 {
+            self.modules.insert(name.clone(), format!("self::{name}"));
+        }
         let module = path.map_or_else(|| format!("mod {name}"), |path| format!("mod \"{path}\""));
         let import = self.push_import(module, ImportFlags::default(), item);
         self.push_name(import, "*", &name);
@@ -152,9 +149,17 @@ impl Reader<'_> {
             });
             let import = match known.and_then(|index| u32::try_from(index).ok()) {
                 Some(index) => index,
-                None => self.push_import(prefix, flags, item),
+                None => self.push_import(prefix.clone(), flags, item),
             };
             let is_glob = name == "*" && local.is_empty();
+            let is_of_crate = begins_in_crate(&prefix);
+            if is_of_crate && depth == 0 && local.starts_with(char::is_lowercase) {
+                let path = match name.as_str() {
+                    "*" => prefix.clone(),
+                    name => format!("{prefix}::{name}"),
+                };
+                self.modules.insert(local.clone(), path);
+            }
             self.push_name(import, &name, &local);
             if is_passed_on && is_glob {
                 self.facts.star_exports.push(import);
@@ -215,37 +220,45 @@ impl Reader<'_> {
         }
     }
 
-    /// Paths in bodies and signatures: `crate::store::open()` depends on `store` without a `use`.
+    /// Paths in bodies and signatures: `crate::store::open()` depends on `store` without a `use`, and `store::open()` on
+    /// what `store` is called here.
     fn read_paths(&mut self, item: Node<'_>, depth: usize) {
         let mut stack = vec![item];
         while let Some(node) = stack.pop() {
             match node.kind() {
                 "use_declaration" => self.read_use(node, depth + 1),
-                "scoped_identifier" | "scoped_type_identifier" => {
-                    let path = self.word(node);
-                    if ["crate::", "super::", "self::"]
-                        .iter()
-                        .any(|start| path.starts_with(start))
-                        && !path.contains(['<', '\n'])
-                    {
-                        let (prefix, name) = split_last(path);
-                        let prefix = at_file_level(&prefix, depth);
-                        let is_known = self.facts.imports.iter().rev().any(|import| {
-                            import.module == prefix
-                                && import.names.iter().any(|taken| taken.imported == name)
-                        });
-                        if !is_known {
-                            let import = self.push_import(prefix, ImportFlags::default(), node);
-                            self.push_name(import, &name, &name);
-                        }
-                    }
-                }
+                "scoped_identifier" | "scoped_type_identifier" => self.read_path(node, depth),
                 _ => {
                     let mut cursor = node.walk();
                     let children: Vec<Node<'_>> = node.named_children(&mut cursor).collect();
                     stack.extend(children.into_iter().rev());
                 }
             }
+        }
+    }
+
+    fn read_path(&mut self, node: Node<'_>, depth: usize) {
+        let path = self.word(node);
+        if path.contains(['<', '\n']) {
+            return;
+        }
+        let (path, depth) = if begins_in_crate(path) {
+            (path.to_owned(), depth)
+        } else {
+            let (first, rest) = path.split_once("::").unwrap_or((path, ""));
+            match self.modules.get(first) {
+                Some(module) => (format!("{module}::{rest}"), 0),
+                None => return,
+            }
+        };
+        let (prefix, name) = split_last(up_to_type(&path));
+        let prefix = at_file_level(&prefix, depth);
+        let is_known = self.facts.imports.iter().rev().any(|import| {
+            import.module == prefix && import.names.iter().any(|taken| taken.imported == name)
+        });
+        if !is_known {
+            let import = self.push_import(prefix, ImportFlags::default(), node);
+            self.push_name(import, &name, &name);
         }
     }
 
@@ -265,12 +278,7 @@ impl Reader<'_> {
     fn push_name(&mut self, import: u32, imported: &str, local: &str) {
         self.facts.imports[import as usize]
             .names
-            .push(ImportedName {
-                imported: imported.to_owned(),
-                local: local.to_owned(),
-                type_only: false,
-                usage: Usage::Used,
-            });
+            .push(ImportedName::used(imported, local));
     }
 }
 
@@ -284,6 +292,26 @@ fn kind_of_item(kind: &str) -> Option<SymbolKind> {
         "const_item" | "static_item" => SymbolKind::Const,
         _ => return None,
     })
+}
+
+fn begins_in_crate(path: &str) -> bool {
+    ["crate", "super", "self"].iter().any(|start| {
+        path.strip_prefix(start)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+    })
+}
+
+/// A path without what is taken out of a type: `crate::store::Store` of `crate::store::Store::open`.
+fn up_to_type(path: &str) -> &str {
+    let mut at = 0;
+    for part in path.split("::") {
+        at += part.len();
+        if part.trim().starts_with(char::is_uppercase) {
+            return &path[..at];
+        }
+        at += "::".len();
+    }
+    path
 }
 
 /// A path of a module written inside a file, as the file itself would write it: each `super` leaves one such module.
@@ -308,20 +336,4 @@ fn split_last(path: &str) -> (String, String) {
         Some((before, name)) => (before.to_owned(), name.to_owned()),
         None => (String::new(), path),
     }
-}
-
-fn line_of(node: Node<'_>) -> u32 {
-    u32::try_from(node.start_position().row + 1).unwrap_or(u32::MAX)
-}
-
-fn first_error(node: Node<'_>) -> Option<Node<'_>> {
-    if node.is_error() || node.is_missing() {
-        return Some(node);
-    }
-    let mut cursor = node.walk();
-    let children: Vec<Node<'_>> = node
-        .children(&mut cursor)
-        .filter(|child| child.has_error())
-        .collect();
-    children.into_iter().find_map(first_error)
 }

@@ -239,12 +239,15 @@ impl Reader {
                 }
             })
             .collect();
-        let flags = ImportFlags::from_letters(fields.next().unwrap_or_default());
+        let mut flags = ImportFlags::from_letters(fields.next().unwrap_or_default());
         let line = fields
             .next()
             .and_then(|line| line.parse().ok())
             .unwrap_or(0);
         let rule = fields.next().and_then(Rule::parse);
+        if fields.next() == Some("whole") {
+            flags = flags.with(ImportFlags::WHOLE);
+        }
         self.imports.push(ImportRecord {
             from,
             module,

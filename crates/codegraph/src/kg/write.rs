@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::escape::{escape_item, escape_name};
 use super::{FORMAT, TITLE};
+use crate::facts::ImportFlags;
 use crate::graph::{Graph, ImportRecord, RecordName};
 
 /// Writes a graph with the ids that its nodes and edges carry.
@@ -105,7 +106,13 @@ impl Writer<'_> {
             out.push_str(&escape_item(names.text(name.local)));
         }
         let rule = import.rule.map_or("", crate::resolve::Rule::as_str);
-        let _ = writeln!(out, "|{}|{}|{rule}", import.flags.letters(), import.line);
+        let whole = if import.flags.contains(ImportFlags::WHOLE) {
+            "|whole"
+        } else {
+            ""
+        };
+        let (flags, line) = (import.flags.letters(), import.line);
+        let _ = writeln!(out, "|{flags}|{line}|{rule}{whole}");
     }
 
     /// `imported` where the local name is the same, else `imported:local`; a bare `*` binds nothing.

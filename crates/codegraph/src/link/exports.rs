@@ -27,6 +27,8 @@ pub(super) struct ExportTables {
     entries: FxHashMap<(u32, u32), Entry>,
     /// The exported names of every file with their kinds.
     exported: Vec<Vec<(u32, SymbolKind)>>,
+    /// The files that declare a name, exported or not, of languages where a name may come from any file of a package.
+    declared_in: FxHashMap<u32, Vec<u32>>,
 }
 
 impl ExportTables {
@@ -54,6 +56,7 @@ impl ExportTables {
         }
         builder.spread_stars();
         let mut tables = Self {
+            declared_in: declared_in(files),
             entries: builder.entries,
             exported: Vec::new(),
         };
@@ -95,6 +98,16 @@ impl ExportTables {
         })
     }
 
+    /// Whether a file has a name, exported or not.
+    pub(super) fn has(&self, file: u32, name: u32) -> bool {
+        self.entries.contains_key(&(file, name))
+    }
+
+    /// The files that declare a name, in path order. Only of languages that have packages of files.
+    pub(super) fn declared_in(&self, name: u32) -> &[u32] {
+        self.declared_in.get(&name).map_or(&[], Vec::as_slice)
+    }
+
     /// How many names there are.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
@@ -115,6 +128,15 @@ impl ExportTables {
             }
         }
         None
+    }
+
+    /// The file that a name of a file stands for as a whole (`export * as name from`, `from . import name`).
+    pub(super) fn module(&self, file: u32, name: u32) -> Option<u32> {
+        let (file, name) = self.definition(file, name)?;
+        match self.entries.get(&(file, name)) {
+            Some(Entry::From(module, None)) => Some(*module),
+            _ => None,
+        }
     }
 
     fn kind(&self, file: u32, name: u32) -> SymbolKind {
@@ -145,6 +167,22 @@ impl ExportTables {
             Some(_) => false,
         }
     }
+}
+
+fn declared_in(files: &[LinkFile<'_>]) -> FxHashMap<u32, Vec<u32>> {
+    let mut declared: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    for (index, file) in (0..).zip(files) {
+        let has_packages = Language::of_path(file.path).is_some_and(Language::has_packages);
+        let facts = file.facts.filter(|_| has_packages);
+        let own = facts.map(|facts| facts.exports.iter().chain(&facts.bindings));
+        for export in own.into_iter().flatten() {
+            let in_files = declared.entry(export.name).or_default();
+            if in_files.last() != Some(&index) {
+                in_files.push(index);
+            }
+        }
+    }
+    declared
 }
 
 /// Everything about a file that the exports of the folder depend on.

@@ -29,6 +29,7 @@ pub(crate) fn relink_all(
         .collect();
     let links = Links {
         by_world_id: before.by_world_id.clone(),
+        world_ids: before.world_ids.clone(),
         tables,
         words: before.words,
         file_nodes: Vec::with_capacity(files.len()),
@@ -133,6 +134,11 @@ fn sees_any(links: &Links, file: &LinkFile<'_>, reached: &[bool]) -> bool {
                     .submodules
                     .iter()
                     .any(|(_, submodule)| is_reached(submodule))
+                || import.stubs.iter().any(|(_, stub)| is_reached(stub))
+                || import
+                    .package
+                    .iter()
+                    .any(|package| package.files.iter().any(is_reached))
         })
     })
 }

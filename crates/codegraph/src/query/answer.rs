@@ -67,6 +67,9 @@ pub struct Reason {
     pub rule: String,
     /// How it is imported.
     pub flags: ImportFlags,
+    /// Whether it was read from syntax alone, so that it is likely and not proven.
+    #[serde(default)]
+    pub is_best_effort: bool,
 }
 
 /// One import on a chain.
@@ -413,11 +416,16 @@ impl Display for Hop {
         for reason in &self.reasons {
             write!(
                 f,
-                "\n  line {}: {} from {} ({})",
+                "\n  line {}: {} from {} ({}{})",
                 reason.line,
                 reason.names.join(", "),
                 reason.module,
-                reason.rule
+                reason.rule,
+                if reason.is_best_effort {
+                    ", best effort"
+                } else {
+                    ""
+                }
             )?;
         }
         if self.reasons.is_empty() {

@@ -4,7 +4,9 @@ use super::answer::{Answer, Hop, Reached, Reason};
 use super::structure::records;
 use super::{QueryError, files, locate};
 use crate::analysis::FileGraph;
-use crate::graph::{EdgeType, Graph, NodeIndex};
+use crate::facts::ImportFlags;
+use crate::graph::{EdgeType, Graph, ImportRecord, NodeIndex};
+use crate::language::Language;
 
 /// What may break when a file, or one symbol of it (`file#symbol`), changes.
 pub(super) fn impact(graph: &Graph, argument: &str) -> Result<Answer, QueryError> {
@@ -116,25 +118,57 @@ pub(super) fn why(graph: &Graph, from: NodeIndex, to: NodeIndex) -> Answer {
 }
 
 pub(super) fn hop(graph: &Graph, from: NodeIndex, to: NodeIndex) -> Hop {
-    let reasons = records(graph, from)
+    let mut because: Vec<&ImportRecord> = records(graph, from)
         .filter(|record| record.target == Some(to))
-        .map(|record| Reason {
-            line: record.line,
-            module: graph.names.text(record.module).to_owned(),
-            names: record
-                .names
-                .iter()
-                .map(|name| graph.names.text(name.imported).to_owned())
-                .collect(),
-            rule: record
-                .rule
-                .map_or("", crate::resolve::Rule::as_str)
-                .to_owned(),
-            flags: record.flags,
-        });
+        .collect();
+    if because.is_empty() {
+        because = indirect(graph, from, to);
+    }
+    let is_best_effort = Language::of_path(&graph.path(from)).is_some_and(Language::is_best_effort);
+    let reasons = because.into_iter().map(|record| Reason {
+        line: record.line,
+        module: graph.names.text(record.module).to_owned(),
+        names: record
+            .names
+            .iter()
+            .map(|name| graph.names.text(name.imported).to_owned())
+            .collect(),
+        rule: record
+            .rule
+            .map_or("", crate::resolve::Rule::as_str)
+            .to_owned(),
+        flags: record.flags,
+        is_best_effort,
+    });
     Hop {
         from: graph.path(from),
         to: graph.path(to),
         reasons: reasons.collect(),
     }
+}
+
+/// The imports of a Go package that a file is part of without giving any of the names, and of a Python module that the
+/// file is the stub of.
+fn indirect(graph: &Graph, from: NodeIndex, to: NodeIndex) -> Vec<&ImportRecord> {
+    let directory = |file: NodeIndex| graph.nodes[file as usize].parent;
+    let is_imported = graph
+        .adjacency()
+        .outgoing(EdgeType::Imports, from)
+        .contains(&to);
+    let stem = |file: NodeIndex| graph.name(file).rsplit_once('.').map(|(stem, _)| stem);
+    let means_it = |target: NodeIndex| match graph.kind(to) {
+        "go" => graph.kind(target) == "go",
+        "pyi" => stem(target) == stem(to),
+        _ => false,
+    };
+    records(graph, from)
+        .filter(|record| {
+            let is_stated = !record.flags.contains(ImportFlags::IMPLICIT);
+            is_imported
+                && is_stated
+                && record
+                    .target
+                    .is_some_and(|target| directory(target) == directory(to) && means_it(target))
+        })
+        .collect()
 }

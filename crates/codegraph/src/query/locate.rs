@@ -79,14 +79,24 @@ pub fn is_test(path: &str) -> bool {
         matches!(
             part,
             "test" | "tests" | "__tests__" | "spec" | "e2e" | "testing"
-        )
+        ) || part.ends_with(".Tests")
     });
     in_directory
         || name.contains(".test.")
         || name.contains(".spec.")
         || stem.starts_with("test_")
         || stem.ends_with("_test")
+        || stem.ends_with("_spec")
         || stem == "conftest"
+        || is_test_class(stem)
+}
+
+/// `UserTest`, `UserTests`: how runners for Java, C# and PHP find them.
+fn is_test_class(stem: &str) -> bool {
+    ["Test", "Tests"].iter().any(|end| {
+        stem.strip_suffix(end)
+            .is_some_and(|name| name.ends_with(char::is_alphanumeric))
+    })
 }
 
 #[cfg(test)]
@@ -102,6 +112,9 @@ mod tests {
             "b.test.tsx",
             "tests/h.py",
             "a/__tests__/q.js",
+            "src/UserTest.java",
+            "App.Tests/Fixture.cs",
+            "x/user_spec.rb",
         ] {
             assert!(is_test(path), "{path}");
         }

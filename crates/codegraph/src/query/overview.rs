@@ -14,7 +14,7 @@ use crate::analysis::predict::Predictor;
 use crate::analysis::{FileGraph, communities as community, cycles as cycle};
 use crate::facts::ImportFlags;
 use crate::graph::{EdgeType, Graph, NodeIndex, NodeType};
-use crate::language::parent;
+use crate::language::{Language, parent};
 
 /// How many files a ranking lists.
 const LISTED: usize = 20;
@@ -177,7 +177,8 @@ pub(super) fn hotspots(graph: &Graph, history: &History) -> Answer {
 }
 
 /// Exports that no file of the folder imports by name. A file that is imported as a whole may be used in any part, and
-/// one that nothing imports is where a program starts: neither is judged, nor are tests.
+/// one that nothing imports is where a program starts: neither is judged, nor are tests, nor languages whose uses are
+/// read by best effort.
 pub(super) fn dead(graph: &Graph) -> Answer {
     let mut used_whole: Vec<bool> = vec![false; graph.nodes.len()];
     let mut imported: Vec<bool> = vec![false; graph.nodes.len()];
@@ -186,11 +187,13 @@ pub(super) fn dead(graph: &Graph) -> Answer {
             continue;
         };
         imported[target as usize] = true;
-        let takes_whole = record.names.iter().any(|name| {
-            let imported = graph.names.text(name.imported);
-            imported == "*" && !graph.names.text(name.local).is_empty()
-                || (imported == "default" && record.flags.contains(ImportFlags::REQUIRE))
-        });
+        // A reader of an older file doesn't know what is taken out of a module.
+        let is_unknown = record.rule.is_none()
+            && record
+                .names
+                .iter()
+                .any(|name| graph.names.text(name.imported) == "*");
+        let takes_whole = is_unknown || record.flags.contains(ImportFlags::WHOLE);
         let is_open = record.flags.contains(ImportFlags::DYNAMIC) && record.names.is_empty();
         used_whole[target as usize] |= takes_whole || is_open;
     }
@@ -209,6 +212,9 @@ pub(super) fn dead(graph: &Graph) -> Answer {
             symbol: symbol(graph, node),
         })
         .collect();
-    exports.retain(|export| !locate::is_test(&export.path) && !export.symbol.name.starts_with('_'));
+    exports.retain(|export| {
+        let is_judged = Language::of_path(&export.path).is_some_and(Language::shows_every_use);
+        is_judged && !locate::is_test(&export.path) && !export.symbol.name.starts_with('_')
+    });
     Answer::Dead { exports }
 }

@@ -53,7 +53,10 @@ pub(super) fn records(graph: &Graph, file: NodeIndex) -> impl Iterator<Item = &I
 pub(super) fn imports_of(graph: &Graph, file: NodeIndex) -> Answer {
     let text = |id: u32| graph.names.text(id).to_owned();
     let mut imports = Vec::new();
-    for record in records(graph, file) {
+    // What is used without an import statement is a dependency, but no import.
+    let stated =
+        records(graph, file).filter(|record| !record.flags.contains(ImportFlags::IMPLICIT));
+    for record in stated {
         let (module, classification) = (text(record.module), record.classification);
         let mut push = |local: String| {
             imports.push(ImportedFrom {

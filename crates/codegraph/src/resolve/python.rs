@@ -9,7 +9,8 @@ use crate::world::{Prober, join};
 
 /// A module found: its file, or a directory without `__init__`.
 enum Module {
-    File(u32),
+    /// The file, and the stub beside it if that is another.
+    File(u32, Option<u32>),
     Namespace,
 }
 
@@ -85,7 +86,7 @@ fn resolve_absolute(
 /// Whether the first component of a dotted name is a regular package or module here.
 fn has_top_package(prober: &mut Prober<'_>, root: &str, dotted: &str) -> bool {
     let top = dotted.split('.').next().unwrap_or(dotted);
-    join(root, top).is_some_and(|path| matches!(module(prober, &path), Some(Module::File(_))))
+    join(root, top).is_some_and(|path| matches!(module(prober, &path), Some(Module::File(..))))
 }
 
 /// Resolves a dotted name below a directory, with the submodules that its names may mean.
@@ -99,7 +100,11 @@ fn resolve_below(
     let path = join(base, &dotted.replace('.', "/"))?;
     let found = module(prober, &path)?;
     let mut resolved = match found {
-        Module::File(file) => ResolvedImport::found(rule, file),
+        Module::File(file, stub) => {
+            let mut resolved = ResolvedImport::found(rule, file);
+            resolved.stubs.extend(stub.map(|stub| (file, stub)));
+            resolved
+        }
         Module::Namespace => {
             ResolvedImport::without_file(Classification::Local, Rule::NamespacePackage)
         }
@@ -113,8 +118,9 @@ fn resolve_below(
             continue;
         }
         let submodule = join(&path, &name.imported).and_then(|path| module(prober, &path));
-        if let Some(Module::File(file)) = submodule {
+        if let Some(Module::File(file, stub)) = submodule {
             resolved.submodules.push((index, file));
+            resolved.stubs.extend(stub.map(|stub| (file, stub)));
         }
     }
     let is_evidence =
@@ -124,21 +130,23 @@ fn resolve_below(
 
 /// A path as a module: a package, a file, a namespace directory. Sources win over the stubs beside them.
 fn module(prober: &mut Prober<'_>, path: &str) -> Option<Module> {
-    for extension in ["py", "pyi", "pyx"] {
-        let package = if path.is_empty() {
-            format!("__init__.{extension}")
-        } else {
-            format!("{path}/__init__.{extension}")
-        };
-        if let Some(file) = prober.file(&package) {
-            return Some(Module::File(file));
-        }
-    }
-    if !path.is_empty() {
-        for extension in ["py", "pyi", "pyx"] {
-            if let Some(file) = prober.file(&format!("{path}.{extension}")) {
-                return Some(Module::File(file));
-            }
+    const EXTENSIONS: [&str; 3] = ["py", "pyi", "pyx"];
+    let package = if path.is_empty() {
+        "__init__".to_owned()
+    } else {
+        format!("{path}/__init__")
+    };
+    let stems = [
+        Some(package.as_str()),
+        Some(path).filter(|path| !path.is_empty()),
+    ];
+    for stem in stems.into_iter().flatten() {
+        let mut files = EXTENSIONS
+            .iter()
+            .map(|extension| prober.file(&format!("{stem}.{extension}")));
+        let [source, stub, cython] = [(); 3].map(|()| files.next().flatten());
+        if let Some(file) = source.or(stub).or(cython) {
+            return Some(Module::File(file, stub.filter(|stub| *stub != file)));
         }
     }
     prober.is_directory(path).then_some(Module::Namespace)

@@ -42,7 +42,16 @@ files = {path for path, kind in nodes.values() if kind == "file" and path.endswi
 imports = {(a, b) for a, b in imports if a in files and b in files}
 
 graph = json.loads(subprocess.run([ruff, "analyze", "graph", "--isolated", "--preview", "."], cwd=root, capture_output=True, text=True, check=True).stdout)
-judged = {(a, b) for a, row in graph.items() for b in row if a in files and b in files and a != b}
+# A directory without __init__ inside a package is one of its subpackages (PEP 420). ruff doesn't follow relative imports
+# from there, so it is no judge of those files.
+def is_namespace_inside_a_package(path):
+    directory = os.path.dirname(path)
+    has_init = lambda d: any(os.path.exists(os.path.join(root, d, f"__init__.{e}")) for e in ("py", "pyi"))
+    return not has_init(directory) and directory != "" and has_init(os.path.dirname(directory))
+
+
+imports = {(a, b) for a, b in imports if not is_namespace_inside_a_package(a)}
+judged = {(a, b) for a, row in graph.items() for b in row if a in files and b in files and a != b and not is_namespace_inside_a_package(a)}
 
 report = subprocess.run([ruff, "check", "--isolated", "--ignore-noqa", "--select", "F401", "--output-format", "json", "--exit-zero", "--no-respect-gitignore", "--no-cache", "."], cwd=root, capture_output=True, text=True, check=True).stdout
 judged_unused = set()

@@ -21,6 +21,15 @@ struct Binding {
     /// The imports among the bindings of this name; only those still in force at the end.
     imports: Vec<ImportRef>,
     used: bool,
+    /// What references take out of the name (`b.c` of `a.b.c`); empty for the name as it is.
+    chains: Vec<String>,
+}
+
+/// An import with what became of its name.
+pub(super) struct Settled {
+    pub(super) import: ImportRef,
+    pub(super) is_used: bool,
+    pub(super) chains: Vec<String>,
 }
 
 struct Scope {
@@ -35,7 +44,7 @@ struct Scope {
 pub(super) struct Scopes {
     scopes: Vec<Scope>,
     current: usize,
-    references: Vec<(usize, Name)>,
+    references: Vec<(usize, Name, String)>,
 }
 
 impl Scopes {
@@ -106,32 +115,41 @@ impl Scopes {
 
     pub(super) fn declare_elsewhere(&mut self, name: &Name) {
         self.scopes[self.current].elsewhere.insert(name.clone());
-        self.references.push((0, name.clone()));
+        self.references.push((0, name.clone(), String::new()));
     }
 
     pub(super) fn refer(&mut self, name: &Name) {
-        self.references.push((self.current, name.clone()));
+        self.refer_to_member(name, String::new());
+    }
+
+    /// Refers to a name for something that is taken out of it.
+    pub(super) fn refer_to_member(&mut self, name: &Name, chain: String) {
+        self.references.push((self.current, name.clone(), chain));
     }
 
     pub(super) fn refer_from_module(&mut self, name: &str) {
-        self.references.push((0, Name::new(name)));
+        self.references.push((0, Name::new(name), String::new()));
     }
 
-    /// Settles all references and answers the imports that nothing refers to.
-    pub(super) fn unused_imports(mut self) -> Vec<ImportRef> {
+    /// Settles all references and answers what became of the imports that are in force.
+    pub(super) fn settle(mut self) -> Vec<Settled> {
         let references = std::mem::take(&mut self.references);
-        for (scope, name) in references {
-            self.mark(scope, &name);
+        for (scope, name, chain) in references {
+            self.mark(scope, &name, &chain);
         }
-        self.scopes
-            .iter()
-            .flat_map(|scope| scope.bindings.values())
-            .filter(|binding| !binding.used)
-            .flat_map(|binding| binding.imports.iter().copied())
+        let bindings = self.scopes.iter().flat_map(|scope| scope.bindings.values());
+        bindings
+            .flat_map(|binding| {
+                binding.imports.iter().map(|import| Settled {
+                    import: *import,
+                    is_used: binding.used,
+                    chains: binding.chains.clone(),
+                })
+            })
             .collect()
     }
 
-    fn mark(&mut self, from: usize, name: &Name) {
+    fn mark(&mut self, from: usize, name: &Name, chain: &str) {
         let mut at = Some(from);
         let mut through_function = false;
         while let Some(index) = at {
@@ -139,6 +157,10 @@ impl Scopes {
             let hidden = scope.kind == ScopeKind::Class && through_function;
             if !hidden && let Some(binding) = scope.bindings.get_mut(name) {
                 binding.used = true;
+                if !binding.imports.is_empty() && !binding.chains.iter().any(|known| known == chain)
+                {
+                    binding.chains.push(chain.to_owned());
+                }
                 // A name that a class body or a later statement also binds may still come from outside.
                 if scope.kind != ScopeKind::Class {
                     return;

@@ -6,8 +6,8 @@
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{
-    Alias, Comprehension, ExceptHandler, Expr, ExprContext, Parameters, Pattern, Stmt,
-    StmtFunctionDef, StmtIf, StmtImport, StmtImportFrom, StringLiteral, TypeParam,
+    Alias, Comprehension, ExceptHandler, Expr, ExprAttribute, ExprContext, ExprName, Parameters,
+    Pattern, Stmt, StmtFunctionDef, StmtIf, StmtImport, StmtImportFrom, StringLiteral, TypeParam,
 };
 use ruff_python_parser::parse_string_annotation;
 use ruff_text_size::Ranged;
@@ -57,8 +57,15 @@ impl<'t> UsageVisitor<'t> {
         for name in self.facts.dunder_all.iter().flatten() {
             self.scopes.refer_from_module(name);
         }
-        for (import, name) in std::mem::replace(&mut self.scopes, Scopes::new()).unused_imports() {
-            self.facts.imports[import as usize].names[name as usize].usage = Usage::Unused;
+        for settled in std::mem::replace(&mut self.scopes, Scopes::new()).settle() {
+            let (import, name) = settled.import;
+            let import = &mut self.facts.imports[import as usize];
+            let whole_module = import.whole_module.then_some(import.module.as_str());
+            let name = &mut import.names[name as usize];
+            if !settled.is_used {
+                name.usage = Usage::Unused;
+            }
+            name.members = members(whole_module, &name.local, &settled.chains);
         }
         std::mem::take(&mut self.module_bindings)
     }
@@ -90,12 +97,7 @@ impl<'t> UsageVisitor<'t> {
     fn push_name(&mut self, import: u32, alias: &Alias, imported: &str, local: &Name, joins: bool) {
         let names = &mut self.facts.imports[import as usize].names;
         let position = u32::try_from(names.len()).unwrap_or(u32::MAX);
-        names.push(ImportedName {
-            imported: imported.to_owned(),
-            local: local.to_string(),
-            type_only: false,
-            usage: Usage::Used,
-        });
+        names.push(ImportedName::used(imported, local));
         let redundant = alias
             .asname
             .as_ref()
@@ -141,12 +143,7 @@ impl<'t> UsageVisitor<'t> {
         let index = self.push_import(module, line, false);
         for alias in &import.names {
             if alias.name.as_str() == "*" {
-                let star = ImportedName {
-                    imported: "*".to_owned(),
-                    local: String::new(),
-                    type_only: false,
-                    usage: Usage::Used,
-                };
+                let star = ImportedName::used("*", "");
                 self.facts.imports[index as usize].names.push(star);
                 if self.scopes.in_module() {
                     self.facts.star_exports.push(index);
@@ -444,6 +441,10 @@ impl<'b> Visitor<'b> for UsageVisitor<'_> {
                     self.scopes.refer(&name.id);
                 }
             },
+            Expr::Attribute(attribute) => match chain_of(attribute) {
+                Some((name, chain)) => self.scopes.refer_to_member(&name.id, chain),
+                None => visitor::walk_expr(self, expression),
+            },
             Expr::Named(named) => {
                 self.visit_expr(&named.value);
                 if let Expr::Name(name) = &*named.target {
@@ -510,6 +511,58 @@ impl<'b> Visitor<'b> for UsageVisitor<'_> {
         }
         visitor::walk_pattern(self, pattern);
     }
+}
+
+/// `a.b.c` as the name it begins with and what is taken out of it.
+fn chain_of(attribute: &ExprAttribute) -> Option<(&ExprName, String)> {
+    let mut parts = vec![attribute.attr.as_str()];
+    let mut at = &*attribute.value;
+    loop {
+        match at {
+            Expr::Attribute(inner) => {
+                parts.push(inner.attr.as_str());
+                at = &inner.value;
+            }
+            Expr::Name(name) => {
+                parts.reverse();
+                return Some((name, parts.join(".")));
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// What is taken out of the module that an import names. After `import a.b` the module is what `a.b` means, and `a.c` is
+/// another one.
+fn members(whole_module: Option<&str>, local: &str, chains: &[String]) -> Option<Vec<String>> {
+    /// Members of members of members say nothing of modules any more.
+    const DEPTH: usize = 3;
+    let below = whole_module
+        .and_then(|module| module.strip_prefix(local))
+        .and_then(|rest| rest.strip_prefix('.'));
+    let mut members: Vec<String> = Vec::new();
+    for chain in chains {
+        let taken = match below {
+            None => chain.as_str(),
+            Some(below) if chain == below || below.starts_with(&format!("{chain}.")) => "",
+            Some(below) => match chain
+                .strip_prefix(below)
+                .and_then(|rest| rest.strip_prefix('.'))
+            {
+                Some(taken) => taken,
+                None if chain.is_empty() => "",
+                None => continue,
+            },
+        };
+        if taken.is_empty() {
+            return None;
+        }
+        let taken: Vec<&str> = taken.split('.').take(DEPTH).collect();
+        members.push(taken.join("."));
+    }
+    members.sort_unstable();
+    members.dedup();
+    Some(members)
 }
 
 fn names_type_alias(annotation: &Expr) -> bool {
