@@ -136,7 +136,11 @@ fn python(number: usize) -> (String, String) {
     let mut text = String::from("import os\nimport typing as t\n");
     for step in [1, 13, 401] {
         let target = (number + step) % PYTHON_FILES;
-        let _ = writeln!(text, "from pkg.p{}.m{target} import f{target}, C{target}", target / 100);
+        let _ = writeln!(
+            text,
+            "from pkg.p{}.m{target} import f{target}, C{target}",
+            target / 100
+        );
     }
     let _ = writeln!(text, "class C{number}:\n    x: t.Any = os.sep\n");
     for function in 0..14 {

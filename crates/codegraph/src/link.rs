@@ -121,7 +121,11 @@ impl LinkFacts {
         let bases = bases
             .map(|base| LinkBase {
                 class: names.intern(&base.class),
-                path: base.base.split('.').map(|part| names.intern(part)).collect(),
+                path: base
+                    .base
+                    .split('.')
+                    .map(|part| names.intern(part))
+                    .collect(),
             })
             .collect();
         let references = facts.references.iter();

@@ -7,7 +7,8 @@ use rustc_hash::FxHashSet;
 use tree_sitter::{Language, Node, ParseOptions, Parser, Tree};
 
 use super::{
-    Base, Export, FileFacts, Import, ImportFlags, ImportedName, Origin, Problem, Reference, SymbolKind,
+    Base, Export, FileFacts, Import, ImportFlags, ImportedName, Origin, Problem, Reference,
+    SymbolKind,
 };
 
 /// How many bytes of text the parser must get through for each report of its progress, past an allowance. Ordinary code
@@ -146,7 +147,10 @@ impl<'t> Builder<'t> {
                 }
                 !matches!(
                     at.node.kind(),
-                    "type_arguments" | "type_argument_list" | "template_argument_list" | "argument_list"
+                    "type_arguments"
+                        | "type_argument_list"
+                        | "template_argument_list"
+                        | "argument_list"
                 )
             });
         }

@@ -53,7 +53,8 @@ pub(crate) fn relink_all(
     } = linker;
     renumber_symbols(&old, before, &nodes, &links, &mut renumbered);
     let mut old_records = std::mem::take(&mut old.imports).into_iter().peekable();
-    let mut old_edges = EdgeType::OF_IMPORTS.map(|edge_type| old.edges_of(edge_type).iter().peekable());
+    let mut old_edges =
+        EdgeType::OF_IMPORTS.map(|edge_type| old.edges_of(edge_type).iter().peekable());
     let mut imports: Vec<ImportRecord> = Vec::with_capacity(old_records.len());
     let mut by_type = EdgesByType::default();
     for (index, file) in files.iter().enumerate() {
