@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use codegraph::facts;
 use codegraph::kg;
@@ -12,86 +11,13 @@ use codegraph::model::{Model, PreparedFile};
 use oxc_allocator::Allocator;
 use oxc_parser::Parser;
 use oxc_span::SourceType;
+use sources::{FILES, path, source};
+use timing::{best, children_milliseconds, milliseconds, ratio, verdict};
 
-const FILES: usize = 10_000;
-
-fn source(number: usize) -> String {
-    let mut text = String::new();
-    for step in [1, 7, 31, 101, 577] {
-        let target = (number + step) % FILES;
-        let _ = writeln!(
-            text,
-            "import {{ f{target}, type T{target} }} from '../d{}/m{target}';",
-            target / 100
-        );
-    }
-    let _ = writeln!(
-        text,
-        "export interface T{number} {{ a: string; b: number[] }}"
-    );
-    for function in 0..12 {
-        let _ = writeln!(
-            text,
-            "function g{function}(a: number, b: string) {{ const c = [a, a * 2].map((v) => ({{ v, b }})); return c.length > 3 ? c[0] : null; }}"
-        );
-    }
-    let _ = writeln!(
-        text,
-        "export function f{number}() {{ return g0(1, 'x') ?? f{}(); }}",
-        (number + 1) % FILES
-    );
-    text
-}
-
-fn path(number: usize) -> String {
-    format!("src/d{}/m{number}.ts", number / 100)
-}
-
-/// Milliseconds of user time of children that have ended, in ticks of 10 ms.
-fn children_milliseconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let ticks = text
-        .rsplit(')')
-        .next()
-        .and_then(|rest| rest.split(' ').nth(14))
-        .and_then(|ticks| ticks.parse().ok());
-    ticks.unwrap_or(f64::NAN) * 10.0
-}
-
-/// Nanoseconds that this thread has run, where the system says: other work on the machine doesn't count.
-fn thread_nanoseconds() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split(' ').next()?.parse().ok()
-}
-
-/// How long a run takes, in milliseconds of the thread.
-fn milliseconds(run: impl FnOnce()) -> f64 {
-    let (started, before) = (Instant::now(), thread_nanoseconds());
-    run();
-    match before.zip(thread_nanoseconds()) {
-        Some((before, after)) => (after - before) / 1e6,
-        None => started.elapsed().as_secs_f64() * 1e3,
-    }
-}
-
-/// The best of some runs, in milliseconds.
-fn best(runs: u32, mut run: impl FnMut()) -> f64 {
-    (0..runs)
-        .map(|_| milliseconds(&mut run))
-        .fold(f64::MAX, f64::min)
-}
-
-fn verdict(is_met: bool) -> &'static str {
-    if is_met { "ok" } else { "MISSED" }
-}
-
-fn ratio(name: &str, ours: f64, reference_name: &str, reference: f64, target: f64) {
-    let ratio = ours / reference;
-    let verdict = verdict(ratio <= target);
-    println!(
-        "bench {name}: {ratio:.2}x of {reference_name} ({ours:.2} ms, {reference:.2} ms) (target <= {target}x) {verdict}"
-    );
-}
+#[path = "support/sources.rs"]
+mod sources;
+#[path = "support/timing.rs"]
+mod timing;
 
 fn main() {
     let sources: Vec<(String, String)> = (0..FILES)

@@ -266,6 +266,24 @@ pub struct Import {
     pub whole_module: bool,
 }
 
+/// A class or interface that another one is built on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Base {
+    /// The name that the file exports the class by.
+    pub class: String,
+    /// The base as written, its parts joined by `.`.
+    pub base: String,
+}
+
+impl Base {
+    pub(crate) fn new(class: &str, base: impl Into<String>) -> Self {
+        Self {
+            class: class.to_owned(),
+            base: base.into(),
+        }
+    }
+}
+
 /// A name used where an import without a list of names may bring it: of the same Go package, from `import a.b.*`, from
 /// an `#include`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -305,6 +323,8 @@ pub struct FileFacts {
     /// The packages or namespaces that the file says it belongs to (Java, C#, PHP), or that its text is nested in
     /// (Ruby).
     pub namespaces: Vec<String>,
+    /// What the classes and interfaces of the file are built on.
+    pub bases: Vec<Base>,
     /// Names that the file uses without saying where each comes from: any of its open imports may bring them.
     pub references: Vec<Reference>,
     /// What could not be read.

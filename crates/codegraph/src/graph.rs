@@ -46,15 +46,33 @@ pub enum EdgeType {
     Imports,
     /// A file imports a symbol of another file.
     ImportsSymbol,
+    /// A file passes on names of another file.
+    Reexports,
+    /// A class or interface is built on another one.
+    Inherits,
+    /// A test imports a file that is none.
+    Tests,
 }
 
 impl EdgeType {
     /// All edge types, in the order that edges are kept.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 7] = [
         Self::Contains,
         Self::Exports,
         Self::Imports,
         Self::ImportsSymbol,
+        Self::Reexports,
+        Self::Inherits,
+        Self::Tests,
+    ];
+
+    /// The edge types that what a file imports decides.
+    pub(crate) const OF_IMPORTS: [Self; 5] = [
+        Self::Imports,
+        Self::ImportsSymbol,
+        Self::Reexports,
+        Self::Inherits,
+        Self::Tests,
     ];
 
     /// The word of a `.kg` line.
@@ -65,6 +83,9 @@ impl EdgeType {
             Self::Exports => "EXPORTS",
             Self::Imports => "IMPORTS",
             Self::ImportsSymbol => "IMPORTS_SYMBOL",
+            Self::Reexports => "REEXPORTS",
+            Self::Inherits => "INHERITS",
+            Self::Tests => "TESTS",
         }
     }
 }
@@ -180,35 +201,31 @@ impl Graph {
             .for_each(|(id, edge)| edge.id = id);
     }
 
-    /// Puts other imports in the place of a file's. Everything is given sorted.
+    /// Puts other imports in the place of a file's. Everything is given sorted; edges begin at the file or its symbols.
     pub(crate) fn replace_file(
         &mut self,
         from: NodeIndex,
         records: Vec<ImportRecord>,
-        files: &[NodeIndex],
-        symbols: &[NodeIndex],
+        edges: &[Edge],
     ) {
         let start = self.imports.partition_point(|import| import.from < from);
         let end = self.imports.partition_point(|import| import.from <= from);
         self.imports.splice(start..end, records);
-        for (edge_type, targets) in [
-            (EdgeType::Imports, files),
-            (EdgeType::ImportsSymbol, symbols),
-        ] {
+        let symbols = self.nodes[from as usize + 1..]
+            .iter()
+            .take_while(|node| node.parent == Some(from))
+            .count();
+        let last = from + NodeIndex::try_from(symbols).unwrap_or(NodeIndex::MAX);
+        for edge_type in EdgeType::OF_IMPORTS {
             let key = |edge: &Edge| (edge.edge_type, edge.from);
             let start = self
                 .edges
                 .partition_point(|edge| key(edge) < (edge_type, from));
             let end = self
                 .edges
-                .partition_point(|edge| key(edge) <= (edge_type, from));
-            let edges = targets.iter().map(|to| Edge {
-                id: 0,
-                from,
-                to: *to,
-                edge_type,
-            });
-            self.edges.splice(start..end, edges);
+                .partition_point(|edge| key(edge) <= (edge_type, last));
+            let new = edges.iter().filter(|edge| edge.edge_type == edge_type);
+            self.edges.splice(start..end, new.copied());
         }
         self.number_edges();
         self.adjacency

@@ -1,5 +1,6 @@
 //! From the facts and resolutions of all files to one graph.
 
+mod edges;
 mod exports;
 mod groups;
 mod relink;
@@ -10,6 +11,7 @@ use crate::facts::{Export, FileFacts, ImportFlags, Origin, SymbolKind, Usage};
 use crate::graph::{Edge, EdgeType, Graph, ImportRecord, Node, NodeIndex, NodeType, RecordName};
 use crate::interner::Interner;
 use crate::language::{extension, file_name, parent};
+use crate::query::is_test;
 use crate::resolve::{FileResolution, ResolvedImport};
 
 use exports::ExportTables;
@@ -28,6 +30,14 @@ pub(crate) struct LinkFacts {
     references: Vec<(u32, u32)>,
     /// What is taken out of names that mean modules; each member with those taken out of it.
     members: Vec<Vec<Vec<u32>>>,
+    bases: Vec<LinkBase>,
+}
+
+/// What a class of the file is built on.
+#[derive(Clone, Debug)]
+struct LinkBase {
+    class: u32,
+    path: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +117,17 @@ impl LinkFacts {
                 line: import.line,
             });
         }
+        let bases = facts.bases.iter();
+        let bases = bases
+            .map(|base| LinkBase {
+                class: names.intern(&base.class),
+                path: base
+                    .base
+                    .split('.')
+                    .map(|part| names.intern(part))
+                    .collect(),
+            })
+            .collect();
         let references = facts.references.iter();
         let references = references
             .map(|reference| (names.intern(&reference.name), reference.line))
@@ -117,6 +138,7 @@ impl LinkFacts {
             imports,
             references,
             members,
+            bases,
             star_exports: facts.star_exports.clone(),
             dunder_all: facts
                 .dunder_all
@@ -156,6 +178,8 @@ pub(crate) struct Links {
     by_world_id: FxHashMap<u32, u32>,
     /// The id in the world of every file index.
     world_ids: Vec<u32>,
+    /// Whether each file is a test, by its path.
+    is_test: Vec<bool>,
     tables: ExportTables,
     words: Words,
     file_nodes: Vec<NodeIndex>,
@@ -178,6 +202,7 @@ pub(crate) fn link(root: &str, mut names: Interner, files: &[LinkFile<'_>]) -> (
     let links = Links {
         by_world_id,
         world_ids: files.iter().map(|file| file.world_id).collect(),
+        is_test: files.iter().map(|file| is_test(file.path)).collect(),
         tables,
         words,
         file_nodes: Vec::with_capacity(files.len()),
@@ -198,35 +223,45 @@ pub(crate) fn link(root: &str, mut names: Interner, files: &[LinkFile<'_>]) -> (
         ..
     } = linker;
     let mut imports = Vec::new();
-    let mut symbol_edges = Vec::new();
-    for (index, file) in files.iter().enumerate() {
-        let from = links.file_nodes[index];
+    let mut by_type = EdgesByType::default();
+    for file in files {
         let output = links.output_of(file, &nodes, &names);
-        edges.extend(output.files.iter().map(|to| Edge {
-            id: 0,
-            from,
-            to: *to,
-            edge_type: EdgeType::Imports,
-        }));
-        symbol_edges.extend(output.symbols.iter().map(|to| Edge {
-            id: 0,
-            from,
-            to: *to,
-            edge_type: EdgeType::ImportsSymbol,
-        }));
+        by_type.extend(output.edges);
         imports.extend(output.records);
     }
-    edges.append(&mut symbol_edges);
+    edges.extend(by_type.into_sorted());
     let mut graph = Graph::assemble(root.to_owned(), names, nodes, edges, imports);
     graph.number_edges();
     (graph, links)
 }
 
-/// What one file adds to the graph: its import records and where its edges lead, sorted.
+/// What one file adds to the graph: its import records, and its edges sorted.
 struct FileOutput {
     records: Vec<ImportRecord>,
+    edges: Vec<Edge>,
+}
+
+/// What the imports of a file lead to.
+#[derive(Default)]
+struct Reached {
     files: Vec<NodeIndex>,
     symbols: Vec<NodeIndex>,
+}
+
+/// Edges by type, so that those of files in order come out nearly sorted.
+#[derive(Default)]
+struct EdgesByType([Vec<Edge>; EdgeType::ALL.len()]);
+
+impl EdgesByType {
+    fn extend(&mut self, edges: impl IntoIterator<Item = Edge>) {
+        for edge in edges {
+            self.0[edge.edge_type as usize].push(edge);
+        }
+    }
+
+    fn into_sorted(self) -> impl Iterator<Item = Edge> {
+        self.0.into_iter().flatten()
+    }
 }
 
 impl Links {
@@ -241,20 +276,16 @@ impl Links {
             return;
         };
         let output = self.output_of(file, &graph.nodes, &graph.names);
-        graph.replace_file(
-            self.file_nodes[*index as usize],
-            output.records,
-            &output.files,
-            &output.symbols,
-        );
+        let node = self.file_nodes[*index as usize];
+        graph.replace_file(node, output.records, &output.edges);
     }
 
     fn output_of(&self, file: &LinkFile<'_>, nodes: &[Node], names: &Interner) -> FileOutput {
         let mut output = FileOutput {
             records: Vec::new(),
-            files: Vec::new(),
-            symbols: Vec::new(),
+            edges: Vec::new(),
         };
+        let mut reached = Reached::default();
         let (Some(facts), Some(resolution)) = (file.facts, file.resolution) else {
             return output;
         };
@@ -263,6 +294,7 @@ impl Links {
         };
         let from = self.file_nodes[index as usize];
         let groups = self.groups(index, facts, resolution, nodes);
+        self.add_other_edges(index, facts, &groups, &mut output.edges);
         let imports = facts.imports.iter().zip(&resolution.imports);
         for ((import, resolved), groups) in imports.zip(groups) {
             if let Some(package) = resolved.package.as_ref().filter(|package| package.is_whole) {
@@ -271,20 +303,20 @@ impl Links {
                     .iter()
                     .filter_map(|id| self.by_world_id.get(id));
                 let others = files.filter(|file| **file != index);
-                output
+                reached
                     .files
                     .extend(others.map(|file| self.file_nodes[*file as usize]));
             }
             for group in groups {
                 if let Some(target) = group.target.filter(|target| *target != index) {
-                    output.files.push(self.file_nodes[target as usize]);
+                    reached.files.push(self.file_nodes[target as usize]);
                     for name in &group.names {
-                        self.symbols_of(target, name.imported, &mut output.symbols);
+                        self.symbols_of(target, name.imported, &mut reached.symbols);
                         if name.is_module {
-                            self.members_of(target, facts, name, &mut output.symbols);
+                            self.members_of(target, facts, name, &mut reached.symbols);
                         }
                     }
-                    self.add_stub(target, resolved, facts, &group, &mut output);
+                    self.add_stub(target, resolved, facts, &group, &mut reached);
                 }
                 output
                     .records
@@ -298,15 +330,18 @@ impl Links {
                 .then_with(by_module)
                 .then_with(|| left.target.cmp(&right.target))
         });
-        output
+        reached
             .symbols
             .retain(|symbol| nodes[*symbol as usize].parent != Some(from));
         // A stub is no import of itself, whatever its source imports.
-        output.files.retain(|file| *file != from);
-        for ends in [&mut output.files, &mut output.symbols] {
-            ends.sort_unstable();
-            ends.dedup();
-        }
+        reached.files.retain(|file| *file != from);
+        let edges = &mut output.edges;
+        let files = reached.files.into_iter();
+        edges.extend(files.map(|to| edges::edge(EdgeType::Imports, from, to)));
+        let symbols = reached.symbols.into_iter();
+        edges.extend(symbols.map(|to| edges::edge(EdgeType::ImportsSymbol, from, to)));
+        edges.sort_unstable_by_key(|edge| (edge.edge_type, edge.from, edge.to));
+        edges.dedup();
         output
     }
 
@@ -328,18 +363,18 @@ impl Links {
         resolved: &ResolvedImport,
         facts: &LinkFacts,
         group: &Group,
-        output: &mut FileOutput,
+        reached: &mut Reached,
     ) {
         let world_id = self.world_ids[target as usize];
         let stub = resolved.stubs.iter().find(|(file, _)| *file == world_id);
         let Some(stub) = stub.and_then(|(_, stub)| self.by_world_id.get(stub)) else {
             return;
         };
-        output.files.push(self.file_nodes[*stub as usize]);
+        reached.files.push(self.file_nodes[*stub as usize]);
         for name in &group.names {
-            self.symbols_of(*stub, name.imported, &mut output.symbols);
+            self.symbols_of(*stub, name.imported, &mut reached.symbols);
             if name.is_module {
-                self.members_of(*stub, facts, name, &mut output.symbols);
+                self.members_of(*stub, facts, name, &mut reached.symbols);
             }
         }
     }

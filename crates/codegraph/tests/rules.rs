@@ -104,6 +104,23 @@ fn actual(graph: &Graph, what: &str) -> BTreeSet<String> {
             })
             .map(|(import, unused)| format!("{} {}", graph.path(import.from), name(unused.local)))
             .collect(),
+        "reexports" | "tests" => graph
+            .edges_of(if what == "tests" {
+                EdgeType::Tests
+            } else {
+                EdgeType::Reexports
+            })
+            .iter()
+            .map(|edge| format!("{} -> {}", graph.path(edge.from), graph.path(edge.to)))
+            .collect(),
+        "bases" => graph
+            .edges_of(EdgeType::Inherits)
+            .iter()
+            .map(|edge| {
+                let symbol = |node| format!("{}#{}", graph.path(node), graph.name(node));
+                format!("{} -> {}", symbol(edge.from), symbol(edge.to))
+            })
+            .collect(),
         "whole" => graph
             .imports
             .iter()

@@ -178,13 +178,11 @@ fn compare(
         return Ok(());
     }
     let (mut old, new) = (entries(repository, before)?, entries(repository, now)?);
-    let mut pairs: Vec<(BString, Option<(bool, ObjectId)>, Option<(bool, ObjectId)>)> = new
-        .into_iter()
-        .map(|(name, entry)| {
-            let before = old.remove(&name);
-            (name, before, Some(entry))
-        })
-        .collect();
+    let mut pairs = Vec::with_capacity(new.len());
+    for (name, entry) in new {
+        let before = old.remove(&name);
+        pairs.push((name, before, Some(entry)));
+    }
     pairs.extend(
         old.into_iter()
             .map(|(name, entry)| (name, Some(entry), None)),

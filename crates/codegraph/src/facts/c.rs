@@ -181,6 +181,10 @@ impl<'t> Reader<'t> {
             } else {
                 self.builder.push_binding(name, kind, item);
             }
+            let bases = children(item)
+                .into_iter()
+                .find(|child| child.kind() == "base_class_clause");
+            self.builder.push_bases(name, bases);
         }
         if kind == SymbolKind::Enum {
             for value in children(body) {

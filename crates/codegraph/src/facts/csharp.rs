@@ -70,6 +70,10 @@ fn declare(builder: &mut Builder<'_>, item: Node<'_>) {
         .iter()
         .any(|child| child.kind() == "modifier" && builder.word(*child) == "file");
     let name = builder.field(item, "name");
+    let bases = children(item)
+        .into_iter()
+        .find(|child| child.kind() == "base_list");
+    builder.push_bases(name, bases);
     if is_file_local {
         builder.push_binding(name, kind, item);
     } else {

@@ -60,6 +60,12 @@ fn declare(builder: &mut Builder<'_>, item: Node<'_>) {
                 .any(|word| word == "public")
         });
     let name = builder.field(item, "name");
+    builder.push_bases(name, item.child_by_field_name("superclass"));
+    builder.push_bases(name, item.child_by_field_name("interfaces"));
+    let extended = children(item)
+        .into_iter()
+        .find(|child| child.kind() == "extends_interfaces");
+    builder.push_bases(name, extended);
     if is_public {
         builder.push_export(name, kind, item);
     } else {

@@ -1,5 +1,6 @@
 //! Facts of JavaScript and TypeScript, from oxc's syntax tree and scopes.
 
+mod bases;
 mod commonjs;
 mod declarations;
 mod jsdoc;
@@ -114,6 +115,7 @@ fn parse_as(path: &str, text: &str, source_type: SourceType) -> (FileFacts, bool
     reader.read_nested(!module_record.dynamic_imports.is_empty());
     reader.read_commonjs();
     reader.read_jsdoc_imports();
+    reader.read_bases();
     reader.settle_members();
     reader.settle_usage();
     (reader.facts, panicked)

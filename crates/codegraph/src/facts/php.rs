@@ -82,6 +82,12 @@ impl<'t> Reader<'t> {
         };
         let name = self.builder.field(item, "name");
         self.builder.push_export(name, kind, item);
+        let bases = children(item)
+            .into_iter()
+            .filter(|child| matches!(child.kind(), "base_clause" | "class_interface_clause"));
+        for bases in bases {
+            self.builder.push_bases(name, Some(bases));
+        }
     }
 
     /// `define('NAME', …)` makes a constant.

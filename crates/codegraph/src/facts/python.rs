@@ -9,7 +9,7 @@ use ruff_python_ast::{Expr, PySourceType, Stmt, visitor::Visitor};
 use ruff_python_parser::parse_unchecked_source;
 use ruff_text_size::Ranged;
 
-use super::{Export, FileFacts, ImportFlags, LineIndex, Origin, Problem, SymbolKind};
+use super::{Base, Export, FileFacts, ImportFlags, LineIndex, Origin, Problem, SymbolKind};
 use crate::language::{extension, file_name};
 
 /// Reads the facts of a Python module or stub.
@@ -39,9 +39,11 @@ pub(super) fn extract(path: &str, text: &str) -> FileFacts {
         lines: &lines,
         is_stub,
         exports: Vec::new(),
+        bases: Vec::new(),
     };
     definitions.read_body(body);
     facts.exports = definitions.exports;
+    facts.bases = definitions.bases;
     let is_package = file_name(path).starts_with("__init__.");
     for import in facts.imports.iter_mut().filter(|_| !is_package) {
         // Any name may come out of a star, and a package passes them all on by name.
@@ -81,6 +83,19 @@ struct Definitions<'t> {
     lines: &'t LineIndex,
     is_stub: bool,
     exports: Vec<Export>,
+    bases: Vec<Base>,
+}
+
+/// `a.B` of a base written `a.B` or `a.B[T]`.
+fn path_of(base: &Expr) -> Option<String> {
+    match base {
+        Expr::Name(name) => Some(name.id.to_string()),
+        Expr::Attribute(attribute) => {
+            Some(format!("{}.{}", path_of(&attribute.value)?, attribute.attr))
+        }
+        Expr::Subscript(subscript) => path_of(&subscript.value),
+        _ => None,
+    }
 }
 
 impl Definitions<'_> {
@@ -95,7 +110,13 @@ impl Definitions<'_> {
             Stmt::FunctionDef(function) => {
                 self.push(&function.name, SymbolKind::Function, &function.name);
             }
-            Stmt::ClassDef(class) => self.push(&class.name, SymbolKind::Class, &class.name),
+            Stmt::ClassDef(class) => {
+                self.push(&class.name, SymbolKind::Class, &class.name);
+                let arguments = class.arguments.iter().flat_map(|arguments| &arguments.args);
+                let bases = arguments.filter_map(path_of);
+                self.bases
+                    .extend(bases.map(|base| Base::new(&class.name, base)));
+            }
             Stmt::Assign(assign) => {
                 for target in &assign.targets {
                     self.push_targets(target);

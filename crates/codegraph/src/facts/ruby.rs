@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use tree_sitter::Node;
 
 use super::syntax::{Builder, children, line_of, parse, visit};
-use super::{FileFacts, ImportFlags, SymbolKind};
+use super::{Base, FileFacts, ImportFlags, SymbolKind};
 
 /// Reads the facts of a Ruby file.
 pub(super) fn extract(text: &str) -> FileFacts {
@@ -92,6 +92,13 @@ impl<'t> Reader<'t> {
                 SymbolKind::Const
             };
             self.builder.push_export(name, kind, item);
+            let superclass = item.child_by_field_name("superclass");
+            let path = superclass.map_or("", |superclass| self.builder.word(superclass));
+            let path = path.trim_start_matches('<').trim();
+            let base = path.rsplit("::").next().unwrap_or(path);
+            if base.starts_with(char::is_uppercase) && base.chars().all(char::is_alphanumeric) {
+                self.builder.facts.bases.push(Base::new(name, base));
+            }
         }
     }
 

@@ -7,7 +7,8 @@ use rustc_hash::FxHashSet;
 use tree_sitter::{Language, Node, ParseOptions, Parser, Tree};
 
 use super::{
-    Export, FileFacts, Import, ImportFlags, ImportedName, Origin, Problem, Reference, SymbolKind,
+    Base, Export, FileFacts, Import, ImportFlags, ImportedName, Origin, Problem, Reference,
+    SymbolKind,
 };
 
 /// How many bytes of text the parser must get through for each report of its progress, past an allowance. Ordinary code
@@ -129,6 +130,30 @@ impl<'t> Builder<'t> {
             .and_then(|index| u32::try_from(index).ok())
             .unwrap_or_else(|| self.push_import(module, ImportFlags::IMPLICIT, line));
         self.push_name(import, name, name);
+    }
+
+    /// Notes what a class is built on: the names in a node, without their arguments.
+    #[allow(dead_code, reason = "not every language has classes")]
+    pub(super) fn push_bases(&mut self, class: &str, bases: Option<Node<'_>>) {
+        if let Some(bases) = bases {
+            visit(bases, |at| {
+                let is_name = matches!(
+                    at.node.kind(),
+                    "identifier" | "type_identifier" | "name" | "constant"
+                );
+                if is_name {
+                    let name = self.word(at.node);
+                    self.facts.bases.push(Base::new(class, name));
+                }
+                !matches!(
+                    at.node.kind(),
+                    "type_arguments"
+                        | "type_argument_list"
+                        | "template_argument_list"
+                        | "argument_list"
+                )
+            });
+        }
     }
 
     /// Notes a use of a name that some open import may bring.

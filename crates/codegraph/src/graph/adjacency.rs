@@ -42,8 +42,8 @@ impl Rows {
 /// Neighbours of every node by edge type, both ways, and the import records of every file.
 #[derive(Clone, Debug, Default)]
 pub struct Adjacency {
-    forward: [Rows; 4],
-    backward: [Rows; 4],
+    forward: [Rows; EdgeType::ALL.len()],
+    backward: [Rows; EdgeType::ALL.len()],
     records: Rows,
 }
 
@@ -65,8 +65,9 @@ impl Adjacency {
         edges: &[Edge],
         imports: &[ImportRecord],
     ) {
-        self.read(nodes, edges, EdgeType::Imports);
-        self.read(nodes, edges, EdgeType::ImportsSymbol);
+        EdgeType::OF_IMPORTS
+            .into_iter()
+            .for_each(|edge_type| self.read(nodes, edges, edge_type));
         self.read_records(nodes, imports);
     }
 

@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{LinkFile, Linker, Links};
+use super::{EdgesByType, LinkFile, Linker, Links};
 use crate::graph::{Edge, EdgeType, Graph, ImportRecord, Node, NodeIndex, NodeType};
 use crate::interner::Interner;
 use crate::link::exports::ExportTables;
@@ -30,6 +30,7 @@ pub(crate) fn relink_all(
     let links = Links {
         by_world_id: before.by_world_id.clone(),
         world_ids: before.world_ids.clone(),
+        is_test: before.is_test.clone(),
         tables,
         words: before.words,
         file_nodes: Vec::with_capacity(files.len()),
@@ -52,24 +53,22 @@ pub(crate) fn relink_all(
     } = linker;
     renumber_symbols(&old, before, &nodes, &links, &mut renumbered);
     let mut old_records = std::mem::take(&mut old.imports).into_iter().peekable();
-    let mut old_files = old.edges_of(EdgeType::Imports).iter().peekable();
-    let mut old_symbols = old.edges_of(EdgeType::ImportsSymbol).iter().peekable();
+    let mut old_edges =
+        EdgeType::OF_IMPORTS.map(|edge_type| old.edges_of(edge_type).iter().peekable());
     let mut imports: Vec<ImportRecord> = Vec::with_capacity(old_records.len());
-    let mut symbol_edges = Vec::with_capacity(old_symbols.len());
+    let mut by_type = EdgesByType::default();
     for (index, file) in files.iter().enumerate() {
         let (old_from, from) = (before.file_nodes[index], links.file_nodes[index]);
         let is_affected = is_affected[index];
-        let carry = |edge: &Edge| Edge {
-            id: 0,
-            from,
-            to: renumbered[edge.to as usize],
-            edge_type: edge.edge_type,
-        };
-        while let Some(edge) = old_files.next_if(|edge| edge.from == old_from) {
-            edges.extend((!is_affected).then(|| carry(edge)));
-        }
-        while let Some(edge) = old_symbols.next_if(|edge| edge.from == old_from) {
-            symbol_edges.extend((!is_affected).then(|| carry(edge)));
+        for old_edges in &mut old_edges {
+            while let Some(edge) = old_edges.next_if(|edge| old.file_of(edge.from) == old_from) {
+                by_type.extend((!is_affected).then(|| Edge {
+                    id: 0,
+                    from: renumbered[edge.from as usize],
+                    to: renumbered[edge.to as usize],
+                    edge_type: edge.edge_type,
+                }));
+            }
         }
         while let Some(mut record) = old_records.next_if(|record| record.from == old_from) {
             record.from = from;
@@ -78,23 +77,11 @@ pub(crate) fn relink_all(
         }
         if is_affected {
             let output = links.output_of(file, &nodes, &names);
-            let edge = |to: &NodeIndex, edge_type| Edge {
-                id: 0,
-                from,
-                to: *to,
-                edge_type,
-            };
-            edges.extend(output.files.iter().map(|to| edge(to, EdgeType::Imports)));
-            symbol_edges.extend(
-                output
-                    .symbols
-                    .iter()
-                    .map(|to| edge(to, EdgeType::ImportsSymbol)),
-            );
+            by_type.extend(output.edges);
             imports.extend(output.records);
         }
     }
-    edges.append(&mut symbol_edges);
+    edges.extend(by_type.into_sorted());
     let mut graph = Graph::assemble(root.to_owned(), names, nodes, edges, imports);
     graph.number_edges();
     (graph, links)

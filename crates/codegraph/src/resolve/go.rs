@@ -19,13 +19,20 @@ struct Module {
     used: Vec<String>,
 }
 
+/// The files of a directory, sorted by id.
+#[derive(Clone, Debug, Default)]
+struct PackageFiles {
+    sources: Arc<[u32]>,
+    tests: Arc<[u32]>,
+}
+
 /// The modules and package directories of a folder.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Modules {
     by_directory: BTreeMap<String, Module>,
     workspaces: BTreeMap<String, Module>,
     /// The sources and the tests of every directory.
-    packages: BTreeMap<String, (Arc<[u32]>, Arc<[u32]>)>,
+    packages: BTreeMap<String, PackageFiles>,
 }
 
 impl Modules {
@@ -59,7 +66,8 @@ impl Modules {
         modules.packages = packages
             .into_iter()
             .map(|(directory, (sources, tests))| {
-                (directory.to_owned(), (shared(sources), shared(tests)))
+                let (sources, tests) = (shared(sources), shared(tests));
+                (directory.to_owned(), PackageFiles { sources, tests })
             })
             .collect();
         modules
@@ -163,7 +171,7 @@ impl Modules {
         if !prober.is_directory(directory) {
             return None;
         }
-        let (sources, _) = self.packages.get(directory)?;
+        let PackageFiles { sources, .. } = self.packages.get(directory)?;
         (!sources.is_empty()).then(|| {
             ResolvedImport::in_package(
                 rule,
@@ -178,7 +186,7 @@ impl Modules {
     /// The files that share a package with a file; tests see sources and each other, sources no tests.
     fn own_package(&self, prober: &mut Prober<'_>, from: &str, package: &str) -> ResolvedImport {
         prober.is_directory(parent(from));
-        let Some((sources, tests)) = self.packages.get(parent(from)) else {
+        let Some(PackageFiles { sources, tests }) = self.packages.get(parent(from)) else {
             return ResolvedImport::missing();
         };
         let files = if package == "_test" {

@@ -345,13 +345,27 @@ impl Search<'_, '_> {
         self.module_file(&join(path, "index")?)
     }
 
-    /// The entry that a directory's own package.json names.
+    /// The entry that a directory's own package.json names: values from the script, types from the declarations.
     fn directory_package(&mut self, path: &str, package: &str) -> Option<Found> {
-        let value = super::jsonc::parse(self.prober.config(package)?)?;
-        ["types", "typings", "module", "main"]
+        let manifest = super::jsonc::parse(self.prober.config(package)?)?;
+        let entries = ["types", "typings", "module", "main"]
             .iter()
-            .filter_map(|key| value[*key].as_str())
-            .find_map(|entry| self.module_file(&join(path, entry)?))
+            .filter_map(|key| manifest[*key].as_str());
+        let mut types = None;
+        for entry in entries {
+            let Some(found) = join(path, entry).and_then(|entry| self.module_file(&entry)) else {
+                continue;
+            };
+            if is_declaration(entry) && !self.types_first {
+                types.get_or_insert(found.value);
+                continue;
+            }
+            return Some(Found {
+                value: found.value,
+                types: types.or(found.types),
+            });
+        }
+        types.map(|value| Found { value, types: None })
     }
 
     /// `paths`: an exact name first, then the pattern with the longest text before its star; targets in order.

@@ -44,7 +44,7 @@ impl Reader<'_, '_> {
         finder.visit_program(self.program);
         for (import, name, symbol) in modules {
             let mut members = finder.taken.remove(&symbol).flatten();
-            for members in members.iter_mut() {
+            if let Some(members) = &mut members {
                 members.sort_unstable();
                 members.dedup();
             }

@@ -238,12 +238,17 @@ impl Reader<'_, '_> {
         self.push_export("default", origin, export.span.start);
         if let oxc_ast::ast::Expression::Identifier(name) = export.expression.get_inner_expression()
         {
-            self.read_namespace_members(&name.name);
+            self.read_namespace_members(&name.name, locals, kinds);
         }
     }
 
     /// What `export =` makes of a namespace: its members can be imported by name.
-    fn read_namespace_members(&mut self, name: &str) {
+    fn read_namespace_members(
+        &mut self,
+        name: &str,
+        locals: &Locals,
+        kinds: &HashMap<String, SymbolKind>,
+    ) {
         let program = self.program;
         let namespaces =
             program
@@ -261,8 +266,16 @@ impl Reader<'_, '_> {
             let TSNamespaceDeclarationBody::TSModuleBlock(block) = &namespace.body else {
                 continue;
             };
-            let is_ambient = namespace.declare || self.is_declaration_file;
+            let has_list = block
+                .body
+                .iter()
+                .any(|statement| matches!(statement, Statement::ExportNamedDeclaration(_)));
+            // As in a declaration file, an export list ends the rule that everything is exported.
+            let is_ambient = (namespace.declare || self.is_declaration_file) && !has_list;
             for statement in &block.body {
+                if let Statement::ExportNamedDeclaration(export) = statement {
+                    self.read_export_list(export, locals, kinds);
+                }
                 let declaration = match statement {
                     Statement::ExportDeclaration(export) => Some(&export.declaration),
                     other if is_ambient => other.as_declaration(),
