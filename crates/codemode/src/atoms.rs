@@ -1,6 +1,6 @@
 //! Interned strings: the built-in names of the process, then those of the program, then those that a run makes.
 
-use crate::op::Program;
+use crate::compiled::Program;
 use crate::text::{Text, Units};
 use crate::value::Key;
 use rustc_hash::FxHashMap;
@@ -63,7 +63,14 @@ pub(crate) const SYM_ASYNC_ITERATOR: Key = Key::symbol(1);
 pub(crate) const SYM_HAS_INSTANCE: Key = Key::symbol(2);
 pub(crate) const SYM_TO_PRIMITIVE: Key = Key::symbol(3);
 pub(crate) const SYM_TO_STRING_TAG: Key = Key::symbol(4);
+pub(crate) const SYM_SPECIES: Key = Key::symbol(5);
 pub(crate) const SYM_SPREADABLE: Key = Key::symbol(6);
+pub(crate) const SYM_UNSCOPABLES: Key = Key::symbol(7);
+pub(crate) const SYM_MATCH: Key = Key::symbol(8);
+pub(crate) const SYM_MATCH_ALL: Key = Key::symbol(9);
+pub(crate) const SYM_REPLACE: Key = Key::symbol(10);
+pub(crate) const SYM_SEARCH: Key = Key::symbol(11);
+pub(crate) const SYM_SPLIT: Key = Key::symbol(12);
 
 impl Atoms {
     pub(crate) fn new(names: &'static Names, program: Arc<Program>) -> Atoms {
@@ -138,6 +145,12 @@ impl Atoms {
         key.as_symbol()
             .and_then(|n| (n as usize).checked_sub(WELL_KNOWN.len()))
             .is_some_and(|n| self.symbols[n].private)
+    }
+
+    pub(crate) fn is_registered(&self, key: Key) -> bool {
+        key.as_symbol()
+            .and_then(|n| (n as usize).checked_sub(WELL_KNOWN.len()))
+            .is_some_and(|n| self.symbols[n].registered)
     }
 
     pub(crate) fn registered(&self, description: Units<'_>) -> Option<Key> {

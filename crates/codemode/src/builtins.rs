@@ -1,7 +1,13 @@
 //! The built-in objects and functions.
 
 mod array;
+mod array_buffer;
 mod array_change;
+mod array_copy;
+mod array_from;
+mod array_sort;
+mod array_species;
+mod array_visit;
 mod bigint;
 mod bytes;
 mod collections;
@@ -20,11 +26,18 @@ mod math;
 mod number;
 mod object;
 mod promise;
+mod promise_combinators;
+mod reflect;
 mod regexp;
+mod regexp_methods;
+mod set_algebra;
 mod string;
+mod substitution;
 mod symbol;
 mod tools;
+mod typed_array;
 mod url;
+mod weak;
 
 pub(crate) use console::{plain_text, render};
 pub(crate) use error::describe as describe_error;
@@ -34,6 +47,7 @@ use crate::realm::Builder;
 /// Describes everything a program finds.
 pub(crate) fn install(b: &mut Builder) {
     object::install(b);
+    reflect::install(b);
     function::install(b);
     array::install(b);
     string::install(b);
@@ -45,6 +59,7 @@ pub(crate) fn install(b: &mut Builder) {
     error::install(b);
     iterator::install(b);
     collections::install(b);
+    weak::install(b);
     promise::install(b);
     date::install(b);
     regexp::install(b);
@@ -52,6 +67,8 @@ pub(crate) fn install(b: &mut Builder) {
     global::install(b);
     url::install(b);
     headers::install(b);
+    array_buffer::install(b);
+    typed_array::install(b);
     bytes::install(b);
     crypto::install(b);
     tools::install(b);

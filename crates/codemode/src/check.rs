@@ -9,9 +9,9 @@ mod flow;
 mod reads;
 mod types;
 
+use crate::compiled::Program;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::front;
-use crate::op::Program;
 use crate::realm::realm;
 use crate::text::Text;
 use crate::tools::{ToolSet, closest};

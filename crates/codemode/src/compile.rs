@@ -9,13 +9,15 @@ mod class;
 mod expression;
 mod function;
 mod iteration;
+mod literal;
 mod scope;
 mod statement;
 mod try_finally;
 
 use crate::atoms::Names;
+use crate::compiled::{Capture, Fault, Func, FuncKind, Handler, Program};
 use crate::front::Main;
-use crate::op::{Capture, Fault, Func, FuncKind, Handler, Op, Program, Reg};
+use crate::op::{Op, Reg};
 use crate::text::{Text, push_code_point};
 use crate::value::Key;
 use oxc_ast::ast::{self, Statement};
@@ -25,8 +27,10 @@ use oxc_syntax::symbol::SymbolId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Why a well-formed program couldn't be compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CompileError {
+    /// Errors that the standard wants told before anything runs, by offset.
+    Early(Vec<(u32, String)>),
     /// A short jump doesn't reach; compiling again without short jumps helps.
     JumpTooFar,
     /// A function needs more registers, places or instructions than an instruction can name.
@@ -88,6 +92,7 @@ struct FnState {
     is_async: bool,
     is_generator: bool,
     needs_args: bool,
+    shares_this: bool,
 }
 
 pub(crate) struct Compiler<'a> {
@@ -109,6 +114,9 @@ pub(crate) struct Compiler<'a> {
     shift: u32,
     span: u32,
     error: Option<CompileError>,
+    early: Vec<(u32, String)>,
+    /// Classes being compiled whose name means the class itself inside, and the variable that holds it there.
+    own_classes: Vec<(SymbolId, u32)>,
 }
 
 /// Compiles the statements of a program's body. `scope` is the scope of the function that wraps them and `shift` the
@@ -139,9 +147,14 @@ pub(crate) fn compile<'a>(
         shift,
         span: 0,
         error: None,
+        early: Vec::new(),
+        own_classes: Vec::new(),
     };
     compiler.analyse();
     compiler.main(main, scope);
+    if !compiler.early.is_empty() {
+        return Err(CompileError::Early(compiler.early));
+    }
     match compiler.error {
         Some(error) => Err(error),
         None => Ok(compiler.program),
@@ -167,7 +180,7 @@ impl<'a> Compiler<'a> {
         self.emit(Op::ReturnUndefined);
         self.leave_scope(scope);
         let name = self.key("");
-        let func = self.finish_fn(name, 0, 0);
+        let func = self.finish_fn(name, (0, 0), (0, 0));
         self.program.funcs[0] = func;
     }
 
@@ -210,6 +223,15 @@ impl<'a> Compiler<'a> {
         }
         f.code.push(op);
         at as usize
+    }
+
+    /// Where a piece of the tree stands in the submitted source; empty when it is the prelude's.
+    fn place_in_source(&self, span: oxc_span::Span) -> (u32, u32) {
+        let at = |offset: u32| offset.checked_sub(self.shift);
+        match (at(span.start), at(span.end)) {
+            (Some(start), Some(end)) => (start, end),
+            _ => (0, 0),
+        }
     }
 
     /// Sets the place that instructions emitted from now on are blamed on, and returns the former one.
@@ -338,7 +360,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Closes the function being compiled.
-    fn finish_fn(&mut self, name: Key, params: u16, length: u16) -> Func {
+    fn finish_fn(&mut self, name: Key, (params, length): (u16, u16), source: (u32, u32)) -> Func {
         let Some(f) = self.fns.pop() else {
             return placeholder();
         };
@@ -350,9 +372,11 @@ impl<'a> Compiler<'a> {
             is_async: f.is_async,
             is_generator: f.is_generator,
             needs_args: f.needs_args,
+            shares_this: f.shares_this,
             params,
             length,
             regs: f.max.max(u32::from(params)) as u16 + 4,
+            source,
             code: f.code,
             spans: f.spans,
             callees: f.callees,
@@ -385,6 +409,7 @@ impl FnState {
             is_async,
             is_generator,
             needs_args: false,
+            shares_this: false,
         }
     }
 }
@@ -396,9 +421,11 @@ fn placeholder() -> Func {
         is_async: false,
         is_generator: false,
         needs_args: false,
+        shares_this: false,
         params: 0,
         length: 0,
         regs: 0,
+        source: (0, 0),
         code: Vec::new(),
         spans: Vec::new(),
         callees: Vec::new(),

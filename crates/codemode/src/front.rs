@@ -6,8 +6,8 @@
 
 use crate::atoms::Names;
 use crate::compile::{CompileError, compile};
+use crate::compiled::Program;
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
-use crate::op::Program;
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{self, ArrowFunctionBody, Expression, Statement};
 use oxc_diagnostics::OxcDiagnostic;
@@ -37,6 +37,13 @@ const LEVEL_LIMIT: usize = if cfg!(debug_assertions) {
 struct Problem {
     message: String,
     offset: u32,
+}
+
+/// Why a text was refused.
+struct Refused {
+    problems: Vec<Problem>,
+    /// The grammar accepted it; what is wrong are early errors, which another grammar mustn't excuse.
+    parsed: bool,
 }
 
 /// Parses and compiles a program.
@@ -94,7 +101,13 @@ pub(crate) fn build_with_prelude(
                         ..program
                     });
                 }
-                Err(problems) => first = first.or(Some(problems)),
+                Err(refused) => {
+                    let ends = refused.parsed;
+                    first = first.or(Some(refused.problems));
+                    if ends {
+                        break;
+                    }
+                }
             }
         }
         let problems = first.unwrap_or_default();
@@ -120,8 +133,18 @@ fn build_text(source: &str, text: &str, names: &'static Names) -> Result<Program
                 ..program
             });
         }
-        Err(problems) => problems,
+        Err(refused) => refused,
     };
+    let located = |problems: &[Problem]| {
+        let diagnostic = |p: &Problem| {
+            Diagnostic::located(DiagnosticKind::ParseError, &p.message, source, p.offset)
+        };
+        Err(problems.iter().map(diagnostic).collect())
+    };
+    if script.parsed {
+        return located(&script.problems);
+    }
+    let script = script.problems;
     let first = |list: &[Problem]| list.first().map_or(0, |p| p.offset);
     let problems = match attempt(text, SourceType::ts().with_script(true), names, 0) {
         Ok(program) => {
@@ -130,13 +153,10 @@ fn build_text(source: &str, text: &str, names: &'static Names) -> Result<Program
                 ..program
             });
         }
-        Err(typed) if first(&typed) > first(&script) => typed,
+        Err(typed) if first(&typed.problems) > first(&script) => typed.problems,
         Err(_) => script,
     };
-    Err(problems
-        .iter()
-        .map(|p| Diagnostic::located(DiagnosticKind::ParseError, &p.message, source, p.offset))
-        .collect())
+    located(&problems)
 }
 
 fn attempt(
@@ -144,7 +164,7 @@ fn attempt(
     kind: SourceType,
     names: &'static Names,
     prelude: u32,
-) -> Result<Program, Vec<Problem>> {
+) -> Result<Program, Refused> {
     let allocator = Allocator::default();
     let options = ParseOptions {
         preserve_parens: false,
@@ -154,8 +174,16 @@ fn attempt(
         .with_options(options)
         .parse();
     let problems = problems(&parsed.diagnostics, text);
+    let refused = |problems| Refused {
+        problems,
+        parsed: false,
+    };
+    let early = |problems| Refused {
+        problems,
+        parsed: true,
+    };
     if !problems.is_empty() {
-        return Err(problems);
+        return Err(refused(problems));
     }
     let Some(arrow) = wrapper(&parsed.program, text) else {
         let offset = parsed
@@ -163,39 +191,47 @@ fn attempt(
             .body
             .first()
             .map_or(0, |s| stray_end(s).saturating_sub(OPEN.len() as u32 + 1));
-        return Err(vec![Problem {
+        return Err(refused(vec![Problem {
             message: "Unexpected token '}'".to_owned(),
             offset,
-        }]);
+        }]));
     };
     if is_blank(arrow) {
-        return Err(vec![Problem {
+        return Err(refused(vec![Problem {
             message: "the program is empty".to_owned(),
             offset: 0,
-        }]);
+        }]));
     }
     let semantic = SemanticBuilder::new_compiler().build(&parsed.program);
     let problems = self::problems(&semantic.diagnostics, text);
     if !problems.is_empty() {
-        return Err(problems);
+        // Modules are told apart later, where they are reached.
+        let module = problems[0].message.contains("outside a module");
+        return Err(if module { refused(problems) } else { early(problems) });
     }
     let scoping = semantic.semantic.into_scoping();
     let (body, scope) = unwrap(arrow);
     let shift = OPEN.len() as u32 + prelude;
     let result = compile(body, scope, &scoping, names, shift, true).or_else(|error| match error {
         CompileError::JumpTooFar => compile(body, scope, &scoping, names, shift, false),
-        other @ CompileError::TooLarge { .. } => Err(other),
+        other => Err(other),
     });
     result.map_err(|error| {
-        let offset = if let CompileError::TooLarge { span } = error {
-            span
-        } else {
-            0
+        let offset = match error {
+            CompileError::Early(list) => {
+                let problem = |(offset, message)| Problem {
+                    message,
+                    offset: offset + prelude,
+                };
+                return early(list.into_iter().map(problem).collect());
+            }
+            CompileError::TooLarge { span } => span,
+            CompileError::JumpTooFar => 0,
         };
-        vec![Problem {
+        early(vec![Problem {
             message: "a function of the program is too large".to_owned(),
             offset,
-        }]
+        }])
     })
 }
 

@@ -3,6 +3,7 @@
 //! Handles are plain indices. Nothing is moved; a mark-and-sweep collection runs when the bytes allocated since the
 //! last one pass a threshold, and an allocation beyond the limit is refused.
 
+use crate::mark::Marker;
 use crate::object::{EXTENSIBLE, Kind, Obj};
 use crate::shape::{Attrs, Shape, ShapeId, Slot, Table};
 use crate::text::{Text, Units};
@@ -31,6 +32,15 @@ pub(crate) struct StrCell {
     pub(crate) key: Option<Key>,
 }
 
+/// A value held by Rust code, in four bytes: the arena in the upper bits, the handle in the lower ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pin(pub(crate) u32);
+
+pub(crate) const PIN_STR: u32 = 1 << 31;
+pub(crate) const PIN_BIG: u32 = 1 << 30;
+/// Pins after which the machine looks whether they are still needed.
+const MANY_PINS: usize = 1 << 16;
+
 /// Shapes with more properties than this are kept as one object's own dictionary.
 const SHARED_LIMIT: usize = 24;
 /// A shape with more transitions than this gives its objects dictionaries.
@@ -55,7 +65,15 @@ pub(crate) struct Heap {
     pub(crate) bytes: usize,
     /// Bytes of interned strings, which are never freed.
     pub(crate) interned: usize,
+    /// Bytes at which the machine stops at its next safe point; zero calls it there at once.
     pub(crate) collect_at: usize,
+    /// Bytes at which the next collection is due.
+    pub(crate) threshold: usize,
+    /// Every safe point collects.
+    eager: bool,
+    /// What Rust code may hold while program code runs: everything allocated, read or returned since the innermost run of
+    /// the machine began. A collection treats it as reachable.
+    pub(crate) pins: Vec<Pin>,
     /// Changes whenever an object that serves as a prototype changes its layout.
     pub(crate) epoch: u32,
 }
@@ -82,8 +100,17 @@ impl Heap {
             bytes,
             interned: 0,
             collect_at: FIRST_COLLECTION,
+            threshold: FIRST_COLLECTION,
+            eager: false,
+            pins: Vec::new(),
             epoch: 1,
         }
+    }
+
+    /// Makes every safe point a collection.
+    pub(crate) fn collect_eagerly(&mut self) {
+        self.eager = true;
+        (self.threshold, self.collect_at) = (0, 0);
     }
 
     pub(crate) fn obj(&self, id: ObjId) -> &Obj {
@@ -155,12 +182,18 @@ impl Heap {
             slots: Vec::new(),
             kind,
         };
-        if let Some(free) = self.free_objs.pop() {
-            self.objs[free as usize] = obj;
-            return ObjId(free);
-        }
-        self.objs.push(obj);
-        ObjId(self.objs.len() as u32 - 1)
+        let id = match self.free_objs.pop() {
+            Some(free) => {
+                self.objs[free as usize] = obj;
+                ObjId(free)
+            }
+            None => {
+                self.objs.push(obj);
+                ObjId(self.objs.len() as u32 - 1)
+            }
+        };
+        self.push_pin(Pin(id.0));
+        id
     }
 
     pub(crate) fn cell(&mut self, value: Value) -> CellId {
@@ -176,7 +209,9 @@ impl Heap {
     pub(crate) fn big(&mut self, value: BigInt) -> Value {
         self.bytes += 48 + value.bits() as usize / 8;
         self.bigs.push(value);
-        Value::Big(BigId(self.bigs.len() as u32 - 1))
+        let id = BigId(self.bigs.len() as u32 - 1);
+        self.push_pin(Pin(id.0 | PIN_BIG));
+        Value::Big(id)
     }
 
     pub(crate) fn big_value(&self, id: BigId) -> &BigInt {
@@ -191,12 +226,38 @@ impl Heap {
     pub(crate) fn push_str(&mut self, repr: Repr, key: Option<Key>) -> StrId {
         self.bytes += size_of::<StrCell>();
         let cell = StrCell { repr, key };
-        if let Some(free) = self.free_strs.pop() {
-            self.strs[free as usize] = cell;
-            return StrId(free);
+        let id = match self.free_strs.pop() {
+            Some(free) => {
+                self.strs[free as usize] = cell;
+                StrId(free)
+            }
+            None => {
+                self.strs.push(cell);
+                StrId(self.strs.len() as u32 - 1)
+            }
+        };
+        self.push_pin(Pin(id.0 | PIN_STR));
+        id
+    }
+
+    /// Keeps a value from being collected until the pins are released.
+    #[inline]
+    pub(crate) fn pin(&mut self, value: Value) {
+        match value {
+            Value::Obj(id) => self.push_pin(Pin(id.0)),
+            Value::Str(id) => self.push_pin(Pin(id.0 | PIN_STR)),
+            Value::Big(id) => self.push_pin(Pin(id.0 | PIN_BIG)),
+            _ => {}
         }
-        self.strs.push(cell);
-        StrId(self.strs.len() as u32 - 1)
+    }
+
+    #[inline]
+    fn push_pin(&mut self, pin: Pin) {
+        self.pins.push(pin);
+        if self.pins.len() & (MANY_PINS - 1) == 0 {
+            // The machine comes to the next safe point as if memory were short, and drops the pins there.
+            self.collect_at = 0;
+        }
     }
 
     pub(crate) fn str_len(&self, id: StrId) -> usize {
@@ -314,6 +375,26 @@ impl Heap {
         if self.obj(id).flags & crate::object::IS_PROTO != 0 {
             self.epoch += 1;
         }
+    }
+
+    /// Adds a plain property the way that another object of the same layout got it; false when none did.
+    pub(crate) fn add_as_before(&mut self, id: ObjId, key: Key, value: Value) -> bool {
+        let shape = self.shape_of(id);
+        let next = shape
+            .next
+            .iter()
+            .find(|(k, a, _)| *k == key && *a == Attrs::DATA);
+        let Some(&(_, _, next)) = next else {
+            return false;
+        };
+        let obj = self.obj_mut(id);
+        if obj.flags & crate::object::IS_PROTO != 0 {
+            return false;
+        }
+        obj.shape = next;
+        obj.slots.push(value);
+        self.bytes += size_of::<Value>();
+        true
     }
 
     /// Adds a property that the object doesn't have.
@@ -457,14 +538,19 @@ impl Heap {
             .map(|b| 48 + b.bits() as usize / 8)
             .sum::<usize>();
         self.bytes = bytes + self.interned;
-        self.collect_at = (self.bytes * 2).max(FIRST_COLLECTION);
+        self.threshold = if self.eager {
+            self.bytes
+        } else {
+            (self.bytes * 2).max(FIRST_COLLECTION)
+        };
     }
 }
 
 fn kind_bytes(kind: &Kind) -> usize {
     match kind {
         Kind::Array(items) => items.capacity() * size_of::<Value>(),
-        Kind::Bytes(bytes) => bytes.capacity(),
+        Kind::Buffer(data) => 48 + data.bytes.capacity(),
+        Kind::Typed(_) | Kind::View(_) => 48,
         Kind::Closure(c) => 64 + c.captures.len() * 4,
         Kind::Promise(_) => 80,
         Kind::Coroutine(c) => 160 + c.regs.len() * size_of::<Value>(),
@@ -476,168 +562,4 @@ fn kind_bytes(kind: &Kind) -> usize {
 
 fn obj_bytes(obj: &Obj) -> usize {
     size_of::<Obj>() + kind_bytes(&obj.kind) + obj.slots.len() * size_of::<Value>()
-}
-
-/// The marking half of a collection.
-pub(crate) struct Marker {
-    pub(crate) objs: Vec<bool>,
-    pub(crate) strs: Vec<bool>,
-    pub(crate) cells: Vec<bool>,
-    pub(crate) bigs: Vec<bool>,
-    todo: Vec<Value>,
-}
-
-impl Marker {
-    pub(crate) fn new(heap: &Heap) -> Marker {
-        Marker {
-            objs: vec![false; heap.objs.len()],
-            strs: vec![false; heap.strs.len()],
-            cells: vec![false; heap.cells.len()],
-            bigs: vec![false; heap.bigs.len()],
-            todo: Vec::new(),
-        }
-    }
-
-    pub(crate) fn value(&mut self, value: Value) {
-        match value {
-            Value::Obj(_) | Value::Str(_) | Value::Cell(_) => self.todo.push(value),
-            Value::Big(id) => {
-                if let Some(mark) = self.bigs.get_mut(id.0 as usize) {
-                    *mark = true;
-                }
-            }
-            _ => {}
-        }
-    }
-
-    pub(crate) fn obj(&mut self, id: ObjId) {
-        self.todo.push(Value::Obj(id));
-    }
-
-    /// Follows everything reachable from what was marked so far.
-    pub(crate) fn trace(&mut self, heap: &Heap) {
-        while let Some(value) = self.todo.pop() {
-            match value {
-                Value::Str(id) => {
-                    let Some(mark) = self.strs.get_mut(id.0 as usize) else {
-                        continue;
-                    };
-                    if !std::mem::replace(mark, true)
-                        && let Repr::Rope { left, right, .. } = heap.strs[id.0 as usize].repr
-                    {
-                        self.todo.push(Value::Str(left));
-                        self.todo.push(Value::Str(right));
-                    }
-                }
-                Value::Cell(id) => {
-                    let Some(mark) = self.cells.get_mut(id.0 as usize) else {
-                        continue;
-                    };
-                    if !std::mem::replace(mark, true) {
-                        self.value(heap.cells[id.0 as usize]);
-                    }
-                }
-                Value::Obj(id) => {
-                    let Some(mark) = self.objs.get_mut(id.0 as usize) else {
-                        continue;
-                    };
-                    if !std::mem::replace(mark, true) {
-                        self.children(heap, heap.obj(id));
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn children(&mut self, heap: &Heap, obj: &Obj) {
-        if matches!(obj.kind, Kind::Free) {
-            return;
-        }
-        if let Some(proto) = heap.shape(obj.shape).proto {
-            self.obj(proto);
-        }
-        obj.slots.iter().for_each(|&v| self.value(v));
-        match &obj.kind {
-            Kind::Array(items) => items.iter().for_each(|&v| self.value(v)),
-            Kind::Closure(c) => {
-                c.captures
-                    .iter()
-                    .for_each(|&cell| self.value(Value::Cell(cell)));
-                self.value(c.this);
-                self.value(c.new_target);
-                c.home.into_iter().chain(c.fields).for_each(|o| self.obj(o));
-            }
-            Kind::NativeClosure(c) => c.data.iter().for_each(|&v| self.value(v)),
-            Kind::Bound(b) => {
-                self.value(b.target);
-                self.value(b.this);
-                b.args.iter().for_each(|&v| self.value(v));
-            }
-            Kind::Accessor(a, b) | Kind::WrapIter(a, b) => {
-                self.value(*a);
-                self.value(*b);
-            }
-            Kind::Boxed(v) => self.value(*v),
-            Kind::RegExp(r) => {
-                self.value(Value::Str(r.source));
-                self.value(Value::Str(r.flags));
-                self.value(r.last_index);
-            }
-            Kind::Map(t) | Kind::Set(t) | Kind::WeakMap(t) | Kind::WeakSet(t) => {
-                for (k, v) in t.entries.iter().flatten() {
-                    self.value(*k);
-                    self.value(*v);
-                }
-            }
-            Kind::Promise(p) => {
-                self.value(p.value);
-                for reaction in &p.reactions {
-                    self.reaction(*reaction);
-                }
-            }
-            Kind::Coroutine(c) => {
-                c.regs.iter().for_each(|&v| self.value(v));
-                self.obj(c.closure);
-                self.value(c.this);
-                self.value(c.args);
-                c.promise.into_iter().for_each(|o| self.obj(o));
-                for (_, v, p) in &c.queue {
-                    self.value(*v);
-                    self.obj(*p);
-                }
-            }
-            Kind::ArrayIter(i) => self.value(i.target),
-            Kind::TableIter(i) => self.obj(i.target),
-            Kind::StringIter(s, _) => self.value(Value::Str(*s)),
-            Kind::IterHelper(h) => {
-                self.value(h.source);
-                self.value(h.next);
-                self.value(h.func);
-                if let Some((a, b)) = h.inner {
-                    self.value(a);
-                    self.value(b);
-                }
-            }
-            Kind::Url(u) => u.params.into_iter().for_each(|o| self.obj(o)),
-            Kind::Params(p) => p.owner.into_iter().for_each(|o| self.obj(o)),
-            Kind::NameIter(n) => self.value(n.2),
-            _ => {}
-        }
-    }
-
-    pub(crate) fn reaction(&mut self, reaction: crate::object::Reaction) {
-        match reaction {
-            crate::object::Reaction::Then {
-                fulfilled,
-                rejected,
-                derived,
-            } => {
-                self.value(fulfilled);
-                self.value(rejected);
-                derived.into_iter().for_each(|o| self.obj(o));
-            }
-            crate::object::Reaction::Resume(co) => self.obj(co),
-        }
-    }
 }

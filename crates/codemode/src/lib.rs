@@ -38,10 +38,12 @@
 )]
 
 mod atoms;
+mod binary;
 mod builtins;
 mod check;
 pub mod cli;
 mod compile;
+mod compiled;
 mod data;
 mod diagnostic;
 pub mod events;
@@ -50,6 +52,7 @@ mod heap;
 mod hooks;
 mod host;
 mod limits;
+mod mark;
 mod number;
 mod object;
 mod op;

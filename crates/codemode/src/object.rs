@@ -1,5 +1,6 @@
 //! Objects and what sets one kind of object apart from another.
 
+use crate::binary::{BufferData, Window};
 use crate::regex::Regex;
 use crate::shape::ShapeId;
 use crate::value::{CellId, Key, ObjId, StrId, Value};
@@ -14,6 +15,8 @@ pub(crate) const FROZEN_ELEMENTS: u8 = 4;
 pub(crate) const SEALED_ELEMENTS: u8 = 8;
 /// An array whose `length` was made read-only.
 pub(crate) const FIXED_LENGTH: u8 = 16;
+/// An array some of whose elements are no plain data properties: they live in slots, and their places hold holes.
+pub(crate) const ODD_ELEMENTS: u8 = 64;
 
 /// One object: a shape, its slots, and its kind's own data.
 #[derive(Clone, Debug)]
@@ -46,15 +49,24 @@ pub(crate) enum Kind {
     Set(Box<Table>),
     WeakMap(Box<Table>),
     WeakSet(Box<Table>),
+    WeakRef(Value),
+    /// Tokens of a `FinalizationRegistry`.
+    Registry(Vec<Value>),
     Promise(Box<PromiseData>),
     Coroutine(Box<Coroutine>),
     ArrayIter(Box<ArrayIter>),
     TableIter(Box<TableIter>),
     StringIter(StrId, usize),
+    MatchIter(Box<MatchIter>),
     IterHelper(Box<IterHelper>),
     /// Adapter of `Iterator.from`, or of a synchronous iterator used in `for await`.
     WrapIter(Value, Value),
-    Bytes(Vec<u8>),
+    /// `ArrayBuffer`.
+    Buffer(Box<BufferData>),
+    /// A typed array.
+    Typed(Box<Window>),
+    /// `DataView`.
+    View(Box<Window>),
     Url(Box<UrlData>),
     Params(Box<ParamsData>),
     Headers(Vec<(String, String)>),
@@ -77,6 +89,8 @@ pub(crate) struct Closure {
     pub(crate) home: Option<ObjId>,
     /// Initialiser of a class's instance fields.
     pub(crate) fields: Option<ObjId>,
+    /// The derived constructor around an arrow function, which may call `super()` for it.
+    pub(crate) constructor: Option<ObjId>,
 }
 
 #[derive(Clone, Debug)]
@@ -107,7 +121,6 @@ pub(crate) struct RegExpData {
     pub(crate) regex: Arc<Regex>,
     pub(crate) source: StrId,
     pub(crate) flags: StrId,
-    pub(crate) last_index: Value,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,6 +235,16 @@ pub(crate) struct IterHelper {
     pub(crate) inner: Option<(Value, Value)>,
     pub(crate) done: bool,
     pub(crate) running: bool,
+}
+
+/// An iterator of `RegExp.prototype[Symbol.matchAll]`.
+#[derive(Clone, Debug)]
+pub(crate) struct MatchIter {
+    pub(crate) matcher: ObjId,
+    pub(crate) text: StrId,
+    pub(crate) global: bool,
+    pub(crate) by_code_point: bool,
+    pub(crate) done: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -32,6 +32,8 @@ pub(crate) struct Realm {
     pub(crate) globals: FxHashMap<Key, Value>,
     /// Natives that other natives make closures of, by name.
     pub(crate) internal: FxHashMap<&'static str, u16>,
+    /// Accessors of `arguments.callee`.
+    pub(crate) callee: ObjId,
     /// Slots that hold strings.
     pub(crate) texts: Vec<(ObjId, usize, Key)>,
 }
@@ -63,7 +65,7 @@ names! {
     ITEMS = "items", REMAINING = "remaining", OFFSET = "offset", PATH = "path", DESCRIPTION = "description",
     SIGNATURE = "signature", QUERY = "query", NAMESPACE = "namespace", LIMIT = "limit", UNDEFINED = "undefined",
     DEFAULT = "default", STRING = "string", NUMBER = "number",
-    FLAGS = "flags", JOIN = "join", ADD = "add", VALUES = "values",
+    CALLEE = "callee", FLAGS = "flags", JOIN = "join", ADD = "add", VALUES = "values",
 }
 
 macro_rules! intrinsics {
@@ -89,10 +91,13 @@ intrinsics! {
     WEAK_SET_PROTO, PROMISE_PROTO, ITERATOR_PROTO, ASYNC_ITERATOR_PROTO, ARRAY_ITERATOR_PROTO, STRING_ITERATOR_PROTO,
     TABLE_ITERATOR_PROTO, HELPER_PROTO, WRAP_ITERATOR_PROTO, REGEXP_ITERATOR_PROTO, GENERATOR_PROTO,
     ASYNC_GENERATOR_PROTO, GENERATOR_FUNCTION_PROTO, ASYNC_GENERATOR_FUNCTION_PROTO, ASYNC_FUNCTION_PROTO,
-    BYTES_PROTO, URL_PROTO, PARAMS_PROTO, HEADERS_PROTO, ENCODER_PROTO, DECODER_PROTO, SYNC_WRAP_PROTO,
+    BYTES_PROTO, TYPED_ARRAY_PROTO, INT8_PROTO, UINT8_CLAMPED_PROTO, INT16_PROTO, UINT16_PROTO, INT32_PROTO, UINT32_PROTO,
+    BIG_INT64_PROTO, BIG_UINT64_PROTO, FLOAT16_PROTO, FLOAT32_PROTO, FLOAT64_PROTO, ARRAY_BUFFER_PROTO, DATA_VIEW_PROTO,
+    URL_PROTO, PARAMS_PROTO, HEADERS_PROTO, ENCODER_PROTO, DECODER_PROTO, SYNC_WRAP_PROTO,
     OBJECT, FUNCTION, ARRAY, STRING, NUMBER, BOOLEAN, SYMBOL, BIGINT, ERROR, TYPE_ERROR, RANGE_ERROR, SYNTAX_ERROR,
     REFERENCE_ERROR, EVAL_ERROR, URI_ERROR, AGGREGATE_ERROR, DATE, REGEXP, MAP, SET, WEAK_MAP, WEAK_SET, PROMISE,
-    ITERATOR, BYTES, URL, PARAMS, HEADERS, ENCODER, DECODER, MATH, JSON, CONSOLE, CRYPTO, TOOLS,
+    ITERATOR, BYTES, TYPED_ARRAY, INT8, UINT8_CLAMPED, INT16, UINT16, INT32, UINT32, BIG_INT64, BIG_UINT64, FLOAT16,
+    FLOAT32, FLOAT64, ARRAY_BUFFER, DATA_VIEW, URL, PARAMS, HEADERS, ENCODER, DECODER, WEAK_REF, WEAK_REF_PROTO, REGISTRY, REGISTRY_PROTO, ASYNC_FUNCTION, GENERATOR_FUNCTION, ASYNC_GENERATOR_FUNCTION, MATH, JSON, REFLECT, THROW_TYPE_ERROR, CONSOLE, CRYPTO, TOOLS,
 }
 
 static REALM: OnceLock<Realm> = OnceLock::new();
@@ -124,6 +129,7 @@ impl Builder {
             shapes: Vec::new(),
             globals: FxHashMap::default(),
             internal: FxHashMap::default(),
+            callee: intrinsic::OBJECT_PROTO,
             texts: Vec::new(),
         };
         for at in 0..intrinsic::COUNT {
@@ -219,8 +225,15 @@ impl Builder {
         }
     }
 
-    pub(crate) fn symbol_method(&mut self, object: ObjId, symbol: Key, name: &str, func: NativeFn) {
-        let number = self.native(name, 0, func);
+    pub(crate) fn symbol_method(
+        &mut self,
+        object: ObjId,
+        symbol: Key,
+        name: &str,
+        length: u8,
+        func: NativeFn,
+    ) {
+        let number = self.native(name, length, func);
         self.define(object, symbol, Value::Lazy(number), Attrs::HIDDEN);
     }
 
@@ -250,6 +263,47 @@ impl Builder {
         );
     }
 
+    /// The getter of `Symbol.species`, which answers the constructor it is asked of.
+    pub(crate) fn species(&mut self, constructor: ObjId) {
+        let symbol = crate::atoms::SYM_SPECIES;
+        self.symbol_getter(constructor, symbol, "get [Symbol.species]", |vm, args| {
+            Ok(vm.settle(args.this))
+        });
+    }
+
+    pub(crate) fn symbol_getter(&mut self, object: ObjId, symbol: Key, name: &str, get: NativeFn) {
+        let number = self.native(name, 0, get);
+        let pair = Kind::Accessor(Value::Lazy(number), Value::Undefined);
+        let pair = self.object(pair, None);
+        let attrs = Attrs(Attrs::CONFIGURABLE | Attrs::ACCESSOR);
+        self.define(object, symbol, Value::Obj(pair), attrs);
+    }
+
+    /// A function nobody can change.
+    pub(crate) fn fixed_function(&mut self, object: ObjId, number: u16) {
+        self.kind(object, Kind::Native(number));
+        self.proto(object, intrinsic::FUNCTION_PROTO);
+        self.realm.natives[number as usize].object = Some(object);
+        self.define(object, name::LENGTH, Value::Num(0.0), Attrs(0));
+        let slot = self.realm.objs[object.0 as usize].slots.len();
+        self.define(object, name::NAME, Value::Undefined, Attrs(0));
+        self.realm.texts.push((object, slot, name::EMPTY));
+        self.realm.objs[object.0 as usize].flags &= !EXTENSIBLE;
+    }
+
+    pub(crate) fn accessor(&mut self, get: ObjId, set: ObjId) -> ObjId {
+        self.object(Kind::Accessor(Value::Obj(get), Value::Obj(set)), None)
+    }
+
+    pub(crate) fn callee(&mut self, pair: ObjId) {
+        self.realm.callee = pair;
+    }
+
+    /// An object of the realm without a handle of its own.
+    pub(crate) fn plain_object(&mut self, proto: Option<ObjId>) -> ObjId {
+        self.object(Kind::Ordinary, proto)
+    }
+
     fn object(&mut self, kind: Kind, proto: Option<ObjId>) -> ObjId {
         let at = self.realm.objs.len() as u32;
         let shape = ShapeId(self.realm.shapes.len() as u32);
@@ -268,20 +322,53 @@ impl Builder {
         ObjId(at)
     }
 
-    pub(crate) fn tag(&mut self, object: ObjId, name: &str) {
-        // The tag's text is a name, so it can live in the template; the run turns the key into a string.
-        let number = self.native(name, 0, |vm, args| Ok(vm.native_name(args)));
-        let pair = self.object(Kind::Accessor(Value::Lazy(number), Value::Undefined), None);
+    /// The text of `Symbol.toStringTag`.
+    pub(crate) fn tag(&mut self, object: ObjId, text: &str) {
+        let text = self.key(text);
+        let slot = self.realm.objs[object.0 as usize].slots.len();
+        let attrs = Attrs(Attrs::CONFIGURABLE);
         self.define(
             object,
             crate::atoms::SYM_TO_STRING_TAG,
-            Value::Obj(pair),
-            Attrs(Attrs::CONFIGURABLE | Attrs::ACCESSOR),
+            Value::Undefined,
+            attrs,
         );
+        self.realm.texts.push((object, slot, text));
     }
 
     /// Makes `object` the constructor `name` of the objects that inherit from `prototype`, and a global.
     pub(crate) fn constructor(
+        &mut self,
+        object: ObjId,
+        prototype: ObjId,
+        name: &str,
+        length: u8,
+        func: NativeFn,
+    ) {
+        self.hidden_constructor(object, prototype, name, length, func);
+        self.global(name, Value::Obj(object));
+    }
+
+    /// A constructor of functions, which isn't a global; its prototype's `constructor` can't be written.
+    pub(crate) fn function_constructor(
+        &mut self,
+        object: ObjId,
+        prototype: ObjId,
+        name: &str,
+        func: NativeFn,
+    ) {
+        let number = self.native(name, 1, func);
+        let native = &mut self.realm.natives[number as usize];
+        native.constructor = true;
+        native.object = Some(object);
+        self.kind(object, Kind::Native(number));
+        self.define(object, name::PROTOTYPE, Value::Obj(prototype), Attrs(0));
+        let attrs = Attrs(Attrs::CONFIGURABLE);
+        self.define(prototype, name::CONSTRUCTOR, Value::Obj(object), attrs);
+    }
+
+    /// As `constructor`, for one that isn't a global.
+    pub(crate) fn hidden_constructor(
         &mut self,
         object: ObjId,
         prototype: ObjId,
@@ -304,7 +391,6 @@ impl Builder {
             Value::Obj(object),
             Attrs::HIDDEN,
         );
-        self.global(name, Value::Obj(object));
     }
 
     pub(crate) fn global(&mut self, name: &str, value: Value) {

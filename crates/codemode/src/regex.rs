@@ -2,6 +2,8 @@
 //! pattern can hold a run longer than its owner allows.
 
 mod charset;
+mod class;
+mod escape;
 mod matcher;
 mod parser;
 mod program;

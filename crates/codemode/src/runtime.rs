@@ -1,5 +1,6 @@
 //! Programs compiled, and what they are run with.
 
+use crate::compiled::Program;
 use crate::data::{BadExtension, Extension, check_names};
 use crate::diagnostic::{Diagnostic, DiagnosticKind};
 use crate::events::EventSender;
@@ -7,7 +8,6 @@ use crate::front;
 use crate::hooks::Hooks;
 use crate::host::{CancelFlag, Environment};
 use crate::limits::Limits;
-use crate::op::Program;
 use crate::outcome::Outcome;
 use crate::realm::realm;
 use crate::record::{Player, ReplayError, RunLog, Tape};
@@ -74,6 +74,7 @@ pub struct Runtime {
     checks: bool,
     hooks: Option<Arc<dyn Hooks>>,
     extensions: Arc<[Extension]>,
+    collects_eagerly: bool,
 }
 
 impl std::fmt::Debug for Runtime {
@@ -96,6 +97,7 @@ impl Runtime {
             checks: false,
             hooks: None,
             extensions: Arc::from([]),
+            collects_eagerly: false,
         }
     }
 
@@ -104,6 +106,14 @@ impl Runtime {
     #[must_use]
     pub fn with_check(mut self, checks: bool) -> Runtime {
         self.checks = checks;
+        self
+    }
+
+    /// Collects garbage wherever a run can be stopped for it, not only when it is due. No result changes by that, only the
+    /// time it takes: for tests of the machine.
+    #[must_use]
+    pub fn with_eager_collection(mut self) -> Runtime {
+        self.collects_eagerly = true;
         self
     }
 
@@ -266,6 +276,9 @@ impl Runtime {
         });
         let mut vm = Vm::new(Arc::clone(&compiled.program), state);
         vm.add_extensions(&self.extensions);
+        if self.collects_eagerly {
+            vm.heap.collect_eagerly();
+        }
         Run::new(vm)
     }
 

@@ -6,22 +6,28 @@ mod call;
 mod classes;
 mod convert;
 mod coroutine;
+mod define;
+mod definitions;
 mod errors;
 mod frames;
+mod integrity;
 mod iterate;
 mod operators;
 mod parent;
 mod promise;
 mod run;
+mod typed;
+mod write;
 
 pub(crate) use call::Args;
 pub(crate) use convert::Hint;
 pub(crate) use errors::ErrorType;
 
 use crate::atoms::Atoms;
-use crate::heap::{Heap, Marker};
+use crate::compiled::Program;
+use crate::heap::Heap;
+use crate::mark::Marker;
 use crate::object::{Kind, Reaction};
-use crate::op::Program;
 use crate::realm::{Realm, intrinsic, name, realm};
 use crate::state::HostState;
 use crate::text::Text;
@@ -51,6 +57,8 @@ pub(crate) struct Frame {
     new_target: Value,
     args: Value,
     coroutine: Option<ObjId>,
+    /// The place of the caller's iteration that this generator was resumed for by an instruction.
+    iteration: Option<u16>,
 }
 
 /// What a place in the code remembers about the last object it saw.
@@ -99,7 +107,6 @@ pub(crate) struct Vm {
     key_strings: Vec<Option<StrId>>,
     char_strings: Vec<Option<StrId>>,
     templates: Vec<Option<ObjId>>,
-    regexes: Vec<Option<Arc<crate::regex::Regex>>>,
     /// Objects of built-in functions that a program looked at.
     native_objects: rustc_hash::FxHashMap<u16, ObjId>,
     /// Numbers of the two `next` functions that iteration recognises.
@@ -114,6 +121,8 @@ pub(crate) struct Vm {
     slice: i64,
     pub(crate) used_fuel: u64,
     native_depth: usize,
+    /// Where the pins of the innermost run of the machine start.
+    pin_base: usize,
     /// Source offset of the last `throw` and the value thrown.
     thrown_at: Option<(Value, u32)>,
     pub(crate) rejections: Vec<ObjId>,
@@ -131,7 +140,8 @@ impl Vm {
         let granted = slice(host.limits.fuel, 0);
         let realm = realm();
         let mut heap = Heap::new(realm.objs.clone(), realm.shapes.clone());
-        heap.collect_at = heap.collect_at.min(host.limits.heap_bytes);
+        heap.threshold = heap.threshold.min(host.limits.heap_bytes);
+        heap.collect_at = heap.threshold;
         let atoms = Atoms::new(&realm.names, Arc::clone(&program));
         let mut vm = Vm {
             heap,
@@ -147,7 +157,6 @@ impl Vm {
                 program.sites as usize
             ],
             templates: vec![None; program.templates.len()],
-            regexes: vec![None; program.regexes.len()],
             program,
             host,
             stack: vec![Value::Undefined; 256],
@@ -165,6 +174,7 @@ impl Vm {
             slice: granted,
             used_fuel: 0,
             native_depth: 0,
+            pin_base: 0,
             thrown_at: None,
             rejections: Vec::new(),
             promise_serial: 0,
@@ -191,6 +201,7 @@ impl Vm {
                 new_target: Value::Undefined,
                 home: None,
                 fields: None,
+                constructor: None,
             })),
         );
         self.call_outer(Value::Obj(closure), Value::Undefined, &[])
@@ -235,26 +246,54 @@ impl Vm {
         Ok(())
     }
 
-    /// A safe point: collects garbage when it is due.
+    /// A safe point: no Rust code of the innermost run holds a value, so its pins go, and garbage is collected when due.
     #[cold]
     fn collect_if_due(&mut self) -> Res<()> {
-        if self.native_depth == 0 {
+        self.heap.pins.truncate(self.pin_base);
+        let limit = self.host.limits.heap_bytes;
+        if self.heap.bytes > self.heap.threshold {
             self.collect();
-        } else {
-            self.heap.collect_at = self.heap.bytes + self.heap.bytes / 2;
+            self.heap.threshold = self.heap.threshold.min(limit.max(self.heap.bytes));
         }
-        self.heap.collect_at = self
-            .heap
-            .collect_at
-            .min(self.host.limits.heap_bytes.max(self.heap.bytes));
-        if self.heap.bytes > self.host.limits.heap_bytes {
+        self.heap.collect_at = self.heap.threshold;
+        if self.heap.bytes > limit {
             // Leave room for the handler of the error itself.
-            self.heap.collect_at = self.heap.bytes + (1 << 16);
+            self.heap.threshold = self.heap.bytes + (1 << 16);
+            self.heap.collect_at = self.heap.threshold;
             return Err(self.range_error(
                 "Out of memory: the program holds more data than its heap limit allows.",
             ));
         }
         Ok(())
+    }
+
+    /// Keeps a value that Rust code holds from being collected while program code runs.
+    #[inline]
+    pub(crate) fn pin(&mut self, value: Value) {
+        self.heap.pin(value);
+    }
+
+    /// The pins so far; a loop that calls back releases those of each round.
+    pub(crate) fn pin_mark(&self) -> usize {
+        self.heap.pins.len()
+    }
+
+    /// Drops the pins since a mark: what they held is reachable another way or no longer needed.
+    pub(crate) fn release_pins(&mut self, mark: usize) {
+        self.heap.pins.truncate(mark);
+    }
+
+    /// Whether a built-in object is as every run finds it.
+    pub(crate) fn is_untouched(&self, id: ObjId) -> bool {
+        let (now, then) = (
+            &self.heap.obj(id).slots,
+            &self.realm.objs[id.0 as usize].slots,
+        );
+        now.len() == then.len()
+            && now
+                .iter()
+                .zip(then)
+                .all(|(&now, &then)| is_template(now, then))
     }
 
     fn collect(&mut self) {
@@ -291,6 +330,7 @@ impl Vm {
         let strings = self.key_strings.iter().chain(&self.char_strings).flatten();
         strings.for_each(|&s| marks.value(Value::Str(s)));
         self.templates.iter().flatten().for_each(|&t| marks.obj(t));
+        self.heap.pins.iter().for_each(|&pin| marks.pin(pin));
         self.rejections.iter().for_each(|&p| marks.obj(p));
         self.host.roots().for_each(|p| marks.obj(p));
         if let Some((value, _)) = self.thrown_at {
@@ -447,27 +487,17 @@ impl Vm {
                 .alloc(Some(intrinsic::ARRAY_PROTO), Kind::Array(items)),
         )
     }
+}
 
-    pub(crate) fn compiled_regex(&self, k: usize) -> Option<Arc<crate::regex::Regex>> {
-        self.regexes[k].clone()
-    }
-
-    pub(crate) fn keep_regex(&mut self, k: usize, regex: Arc<crate::regex::Regex>) {
-        self.regexes[k] = Some(regex);
-    }
-
-    /// The name of a native as a string value.
-    pub(crate) fn native_name(&mut self, args: Args) -> Value {
-        let number = match args.callee {
-            Value::Lazy(number) => number,
-            Value::Obj(id) => match self.heap.kind(id) {
-                Kind::Native(number) => *number,
-                _ => return Value::Undefined,
-            },
-            _ => return Value::Undefined,
-        };
-        let name = self.realm.natives[number as usize].name;
-        self.key_value(name)
+/// Whether a slot holds what the template of its object does; texts are made anew for each run.
+fn is_template(now: Value, then: Value) -> bool {
+    match (now, then) {
+        (Value::Obj(a), Value::Obj(b)) => a == b,
+        (Value::Lazy(a), Value::Lazy(b)) => a == b,
+        (Value::Num(a), Value::Num(b)) => a.to_bits() == b.to_bits(),
+        (Value::Sym(a), Value::Sym(b)) => a == b,
+        (Value::Str(_) | Value::Undefined, Value::Undefined) => true,
+        _ => false,
     }
 }
 

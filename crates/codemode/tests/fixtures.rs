@@ -183,4 +183,6 @@ chapters! {
     limits_and_escapes: "limits.txt",
     diagnostics_and_the_console: "diagnostics.txt",
     data_at_the_boundary: "boundary.txt",
+    binary_data: "binary.txt",
+    descriptors_and_derivation: "reflection.txt",
 }

@@ -9,18 +9,23 @@ use crate::vm::{Args, Vm};
 pub(super) fn install(b: &mut Builder) {
     let map = i::MAP_PROTO;
     b.constructor(i::MAP, map, "Map", 0, |vm, a| construct(vm, a, Which::Map));
+    b.species(i::MAP);
     b.methods(i::MAP, &[("groupBy", 2, group_by)]);
     b.methods(
         map,
         &[
-            ("get", 1, get),
-            ("set", 2, set),
-            ("has", 1, has),
-            ("delete", 1, delete),
-            ("clear", 0, clear),
-            ("forEach", 1, for_each),
-            ("keys", 0, |vm, a| iterator(vm, a, IterWhat::Keys)),
-            ("values", 0, |vm, a| iterator(vm, a, IterWhat::Values)),
+            ("get", 1, |vm, a| get(vm, a, Which::Map)),
+            ("set", 2, |vm, a| set(vm, a, Which::Map)),
+            ("has", 1, |vm, a| has(vm, a, Which::Map)),
+            ("delete", 1, |vm, a| delete(vm, a, Which::Map)),
+            ("clear", 0, |vm, a| clear(vm, a, Which::Map)),
+            ("forEach", 1, |vm, a| for_each(vm, a, Which::Map)),
+            ("keys", 0, |vm, a| {
+                iterator(vm, a, Which::Map, IterWhat::Keys)
+            }),
+            ("values", 0, |vm, a| {
+                iterator(vm, a, Which::Map, IterWhat::Values)
+            }),
             ("getOrInsert", 2, |vm, a| {
                 let default = a.get(vm, 1);
                 get_or_insert(vm, a, |_, _| Ok(default))
@@ -35,46 +40,37 @@ pub(super) fn install(b: &mut Builder) {
         ],
     );
     let entries = b.method(map, "entries", 0, |vm, a| {
-        iterator(vm, a, IterWhat::Entries)
+        iterator(vm, a, Which::Map, IterWhat::Entries)
     });
     b.alias(map, SYM_ITERATOR, entries);
-    b.getter(map, "size", size, None);
+    b.getter(map, "size", |vm, a| size(vm, a, Which::Map), None);
     b.tag(map, "Map");
 
     let set_proto = i::SET_PROTO;
     b.constructor(i::SET, set_proto, "Set", 0, |vm, a| {
         construct(vm, a, Which::Set)
     });
+    b.species(i::SET);
+    super::set_algebra::install(b);
     b.methods(
         set_proto,
         &[
-            ("add", 1, add),
-            ("has", 1, has),
-            ("delete", 1, delete),
-            ("clear", 0, clear),
-            ("forEach", 1, for_each),
-            ("entries", 0, |vm, a| iterator(vm, a, IterWhat::Entries)),
-            ("union", 1, |vm, a| combine(vm, a, Combine::Union)),
-            ("intersection", 1, |vm, a| {
-                combine(vm, a, Combine::Intersection)
-            }),
-            ("difference", 1, |vm, a| combine(vm, a, Combine::Difference)),
-            ("symmetricDifference", 1, |vm, a| {
-                combine(vm, a, Combine::Symmetric)
-            }),
-            ("isSubsetOf", 1, |vm, a| relate(vm, a, Relation::Subset)),
-            ("isSupersetOf", 1, |vm, a| relate(vm, a, Relation::Superset)),
-            ("isDisjointFrom", 1, |vm, a| {
-                relate(vm, a, Relation::Disjoint)
+            ("add", 1, |vm, a| add(vm, a, Which::Set)),
+            ("has", 1, |vm, a| has(vm, a, Which::Set)),
+            ("delete", 1, |vm, a| delete(vm, a, Which::Set)),
+            ("clear", 0, |vm, a| clear(vm, a, Which::Set)),
+            ("forEach", 1, |vm, a| for_each(vm, a, Which::Set)),
+            ("entries", 0, |vm, a| {
+                iterator(vm, a, Which::Set, IterWhat::Entries)
             }),
         ],
     );
     let values = b.method(set_proto, "values", 0, |vm, a| {
-        iterator(vm, a, IterWhat::Values)
+        iterator(vm, a, Which::Set, IterWhat::Values)
     });
     b.alias(set_proto, name::KEYS, values);
     b.alias(set_proto, SYM_ITERATOR, values);
-    b.getter(set_proto, "size", size, None);
+    b.getter(set_proto, "size", |vm, a| size(vm, a, Which::Set), None);
     b.tag(set_proto, "Set");
 
     b.constructor(i::WEAK_MAP, i::WEAK_MAP_PROTO, "WeakMap", 0, |vm, a| {
@@ -83,10 +79,10 @@ pub(super) fn install(b: &mut Builder) {
     b.methods(
         i::WEAK_MAP_PROTO,
         &[
-            ("get", 1, get),
-            ("set", 2, set),
-            ("has", 1, has),
-            ("delete", 1, delete),
+            ("get", 1, |vm, a| get(vm, a, Which::WeakMap)),
+            ("set", 2, |vm, a| set(vm, a, Which::WeakMap)),
+            ("has", 1, |vm, a| has(vm, a, Which::WeakMap)),
+            ("delete", 1, |vm, a| delete(vm, a, Which::WeakMap)),
         ],
     );
     b.tag(i::WEAK_MAP_PROTO, "WeakMap");
@@ -95,13 +91,17 @@ pub(super) fn install(b: &mut Builder) {
     });
     b.methods(
         i::WEAK_SET_PROTO,
-        &[("add", 1, add), ("has", 1, has), ("delete", 1, delete)],
+        &[
+            ("add", 1, |vm, a| add(vm, a, Which::WeakSet)),
+            ("has", 1, |vm, a| has(vm, a, Which::WeakSet)),
+            ("delete", 1, |vm, a| delete(vm, a, Which::WeakSet)),
+        ],
     );
     b.tag(i::WEAK_SET_PROTO, "WeakSet");
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
+pub(super) enum Which {
     Map,
     Set,
     WeakMap,
@@ -151,25 +151,43 @@ fn construct(vm: &mut Vm, args: Args, which: Which) -> Res<Value> {
     Ok(Value::Obj(id))
 }
 
-fn table(vm: &mut Vm, args: Args) -> Res<ObjId> {
-    if let Some(id) = args.this.as_obj()
-        && let Kind::Map(_) | Kind::Set(_) | Kind::WeakMap(_) | Kind::WeakSet(_) = vm.heap.kind(id)
-    {
-        return Ok(id);
+/// The collection that a method of its kind was called on.
+pub(super) fn receiver(vm: &mut Vm, args: Args, which: Which) -> Res<ObjId> {
+    if let Some(id) = args.this.as_obj() {
+        let fits = match vm.heap.kind(id) {
+            Kind::Map(_) => which == Which::Map,
+            Kind::Set(_) => which == Which::Set,
+            Kind::WeakMap(_) => which == Which::WeakMap,
+            Kind::WeakSet(_) => which == Which::WeakSet,
+            _ => false,
+        };
+        if fits {
+            return Ok(id);
+        }
     }
     Err(vm.type_error("Method called on an incompatible receiver."))
 }
 
-fn entries(vm: &mut Vm, id: ObjId) -> Option<&mut Table> {
+pub(super) fn entries(vm: &mut Vm, id: ObjId) -> Option<&mut Table> {
     match vm.heap.kind_mut(id) {
         Kind::Map(t) | Kind::Set(t) | Kind::WeakMap(t) | Kind::WeakSet(t) => Some(t),
         _ => None,
     }
 }
 
+/// `CanBeHeldWeakly`.
+pub(super) fn can_be_held_weakly(vm: &Vm, value: Value) -> bool {
+    match value {
+        // A symbol that everyone can ask for never goes away.
+        Value::Sym(symbol) => !vm.atoms.is_registered(symbol),
+        value => value.is_object(),
+    }
+}
+
 fn check_weak(vm: &mut Vm, id: ObjId, key: Value) -> Res<()> {
     let weak = matches!(vm.heap.kind(id), Kind::WeakMap(_) | Kind::WeakSet(_));
-    if weak && !key.is_object() && !matches!(key, Value::Sym(_)) {
+    let holds = can_be_held_weakly(vm, key);
+    if weak && !holds {
         return Err(vm.type_error("Invalid value used as a key in a weak collection."));
     }
     Ok(())
@@ -195,8 +213,14 @@ pub(super) fn insert(vm: &mut Vm, id: ObjId, key: Value, value: Value) -> Res<()
     Ok(())
 }
 
-fn get(vm: &mut Vm, args: Args) -> Res<Value> {
-    let id = table(vm, args)?;
+/// Adds a member of a set.
+pub(super) fn add_value(vm: &mut Vm, id: ObjId, value: Value) -> Res<()> {
+    let value = normal(vm.settle(value));
+    insert(vm, id, value, value)
+}
+
+fn get(vm: &mut Vm, args: Args, which: Which) -> Res<Value> {
+    let id = receiver(vm, args, which)?;
     let key = args.get(vm, 0);
     let key = vm.table_key(key);
     Ok(entries(vm, id)
@@ -204,24 +228,24 @@ fn get(vm: &mut Vm, args: Args) -> Res<Value> {
         .unwrap_or(Value::Undefined))
 }
 
-fn set(vm: &mut Vm, args: Args) -> Res<Value> {
-    let id = table(vm, args)?;
+fn set(vm: &mut Vm, args: Args, which: Which) -> Res<Value> {
+    let id = receiver(vm, args, which)?;
     let (key, value) = (args.get(vm, 0), args.get(vm, 1));
     check_weak(vm, id, key)?;
     insert(vm, id, key, value)?;
     Ok(args.this)
 }
 
-fn add(vm: &mut Vm, args: Args) -> Res<Value> {
-    let id = table(vm, args)?;
+fn add(vm: &mut Vm, args: Args, which: Which) -> Res<Value> {
+    let id = receiver(vm, args, which)?;
     let key = args.get(vm, 0);
     check_weak(vm, id, key)?;
-    insert(vm, id, key, key)?;
+    add_value(vm, id, key)?;
     Ok(args.this)
 }
 
-fn has(vm: &mut Vm, args: Args) -> Res<Value> {
-    let id = table(vm, args)?;
+fn has(vm: &mut Vm, args: Args, which: Which) -> Res<Value> {
+    let id = receiver(vm, args, which)?;
     let key = args.get(vm, 0);
     let key = vm.table_key(key);
     Ok(Value::Bool(
@@ -229,23 +253,23 @@ fn has(vm: &mut Vm, args: Args) -> Res<Value> {
     ))
 }
 
-fn delete(vm: &mut Vm, args: Args) -> Res<Value> {
-    let id = table(vm, args)?;
+fn delete(vm: &mut Vm, args: Args, which: Which) -> Res<Value> {
+    let id = receiver(vm, args, which)?;
     let key = args.get(vm, 0);
     let key = vm.table_key(key);
     Ok(Value::Bool(entries(vm, id).is_some_and(|t| t.delete(&key))))
 }
 
-fn clear(vm: &mut Vm, args: Args) -> Res<Value> {
-    let id = table(vm, args)?;
+fn clear(vm: &mut Vm, args: Args, which: Which) -> Res<Value> {
+    let id = receiver(vm, args, which)?;
     if let Some(t) = entries(vm, id) {
         t.clear();
     }
     Ok(Value::Undefined)
 }
 
-fn size(vm: &mut Vm, args: Args) -> Res<Value> {
-    let id = table(vm, args)?;
+fn size(vm: &mut Vm, args: Args, which: Which) -> Res<Value> {
+    let id = receiver(vm, args, which)?;
     Ok(Value::Num(entries(vm, id).map_or(0, |t| t.live) as f64))
 }
 
@@ -254,7 +278,7 @@ fn get_or_insert(
     args: Args,
     make: impl FnOnce(&mut Vm, Value) -> Res<Value>,
 ) -> Res<Value> {
-    let id = table(vm, args)?;
+    let id = receiver(vm, args, Which::Map)?;
     let key = normal(args.get(vm, 0));
     let hashed = vm.table_key(key);
     if let Some(found) = entries(vm, id).and_then(|t| t.get(&hashed)) {
@@ -262,11 +286,15 @@ fn get_or_insert(
     }
     let value = make(vm, key)?;
     insert(vm, id, key, value)?;
+    // What the function inserted meanwhile is overwritten.
+    if let Some(t) = entries(vm, id) {
+        t.set(hashed, key, value);
+    }
     Ok(value)
 }
 
 /// The next live entry at or after a position.
-fn next_entry(vm: &mut Vm, id: ObjId, from: usize) -> Option<(usize, Value, Value)> {
+pub(super) fn next_entry(vm: &mut Vm, id: ObjId, from: usize) -> Option<(usize, Value, Value)> {
     let t = entries(vm, id)?;
     t.entries
         .iter()
@@ -275,23 +303,25 @@ fn next_entry(vm: &mut Vm, id: ObjId, from: usize) -> Option<(usize, Value, Valu
         .find_map(|(at, e)| e.map(|(k, v)| (at, k, v)))
 }
 
-fn for_each(vm: &mut Vm, args: Args) -> Res<Value> {
-    let id = table(vm, args)?;
+fn for_each(vm: &mut Vm, args: Args, which: Which) -> Res<Value> {
+    let id = receiver(vm, args, which)?;
     let (f, this) = (args.get(vm, 0), args.get(vm, 1));
     if !vm.is_callable(f) {
         return Err(vm.type_error("forEach needs a function."));
     }
     let mut at = 0;
+    let pins = vm.pin_mark();
     while let Some((found, key, value)) = next_entry(vm, id, at) {
         vm.charge(1)?;
         vm.call(f, this, &[value, key, Value::Obj(id)])?;
+        vm.release_pins(pins);
         at = found + 1;
     }
     Ok(Value::Undefined)
 }
 
-fn iterator(vm: &mut Vm, args: Args, what: IterWhat) -> Res<Value> {
-    let target = table(vm, args)?;
+fn iterator(vm: &mut Vm, args: Args, which: Which, what: IterWhat) -> Res<Value> {
+    let target = receiver(vm, args, which)?;
     let iter = TableIter {
         target,
         index: 0,
@@ -347,174 +377,4 @@ fn group_by(vm: &mut Vm, args: Args) -> Res<Value> {
         Ok(true)
     })?;
     Ok(Value::Obj(id))
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Combine {
-    Union,
-    Intersection,
-    Difference,
-    Symmetric,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Relation {
-    Subset,
-    Superset,
-    Disjoint,
-}
-
-/// A set-like argument: its size, `has` and `keys`.
-struct SetLike {
-    object: Value,
-    size: f64,
-    has: Value,
-    keys: Value,
-}
-
-fn set_like(vm: &mut Vm, args: Args) -> Res<SetLike> {
-    let object = args.get(vm, 0);
-    if !object.is_object() {
-        return Err(vm.type_error("The argument must be a set or set-like object."));
-    }
-    let size = vm.get(object, name::SIZE)?;
-    let size = vm.to_number(size)?;
-    if size.is_nan() {
-        return Err(vm.type_error("The 'size' property must be a number."));
-    }
-    if size < 0.0 {
-        return Err(vm.range_error("The 'size' property must not be negative."));
-    }
-    let has = vm.get(object, name::HAS)?;
-    let keys = vm.get(object, name::KEYS)?;
-    if !vm.is_callable(has) || !vm.is_callable(keys) {
-        return Err(vm.type_error("The 'has' and 'keys' properties must be functions."));
-    }
-    Ok(SetLike {
-        object,
-        size: size.trunc(),
-        has,
-        keys,
-    })
-}
-
-fn other_has(vm: &mut Vm, other: &SetLike, value: Value) -> Res<bool> {
-    let result = vm.call(other.has, other.object, &[value])?;
-    Ok(vm.truthy(result))
-}
-
-fn other_keys(vm: &mut Vm, other: &SetLike) -> Res<Vec<Value>> {
-    let iterator = vm.call(other.keys, other.object, &[])?;
-    let wrapper = vm.object();
-    let itself = vm.native_closure("itself", vec![iterator]);
-    vm.define_field(wrapper, SYM_ITERATOR, itself)?;
-    vm.collect_values(Value::Obj(wrapper))
-}
-
-fn members(vm: &mut Vm, id: ObjId) -> Vec<Value> {
-    entries(vm, id)
-        .map(|t| t.entries.iter().flatten().map(|(k, _)| *k).collect())
-        .unwrap_or_default()
-}
-
-fn own_has(vm: &mut Vm, id: ObjId, value: Value) -> bool {
-    let key = vm.table_key(value);
-    entries(vm, id).is_some_and(|t| t.get(&key).is_some())
-}
-
-fn set_receiver(vm: &mut Vm, args: Args) -> Res<ObjId> {
-    let id = table(vm, args)?;
-    if let Kind::Set(_) = vm.heap.kind(id) {
-        return Ok(id);
-    }
-    Err(vm.type_error("Method called on an incompatible receiver."))
-}
-
-fn combine(vm: &mut Vm, args: Args, how: Combine) -> Res<Value> {
-    let id = set_receiver(vm, args)?;
-    let other = set_like(vm, args)?;
-    let own = members(vm, id);
-    let out = vm.heap.alloc(Some(i::SET_PROTO), Kind::Set(Box::default()));
-    vm.charge(own.len())?;
-    match how {
-        Combine::Union => {
-            let more = other_keys(vm, &other)?;
-            for value in own.into_iter().chain(more) {
-                insert(vm, out, value, value)?;
-            }
-        }
-        Combine::Intersection if own.len() as f64 <= other.size => {
-            for value in own {
-                if other_has(vm, &other, value)? {
-                    insert(vm, out, value, value)?;
-                }
-            }
-        }
-        Combine::Intersection => {
-            for value in other_keys(vm, &other)? {
-                if own_has(vm, id, value) {
-                    insert(vm, out, value, value)?;
-                }
-            }
-        }
-        Combine::Difference => {
-            for value in own {
-                if !other_has(vm, &other, value)? {
-                    insert(vm, out, value, value)?;
-                }
-            }
-        }
-        Combine::Symmetric => {
-            for &value in &own {
-                insert(vm, out, value, value)?;
-            }
-            for value in other_keys(vm, &other)? {
-                let key = vm.table_key(value);
-                if own_has(vm, id, value) {
-                    if let Some(t) = entries(vm, out) {
-                        t.delete(&key);
-                    }
-                } else {
-                    insert(vm, out, value, value)?;
-                }
-            }
-        }
-    }
-    Ok(Value::Obj(out))
-}
-
-fn relate(vm: &mut Vm, args: Args, relation: Relation) -> Res<Value> {
-    let id = set_receiver(vm, args)?;
-    let other = set_like(vm, args)?;
-    let own = members(vm, id);
-    vm.charge(own.len())?;
-    let answer = match relation {
-        Relation::Subset if own.len() as f64 > other.size => false,
-        Relation::Subset => {
-            let mut all = true;
-            for value in own {
-                if !other_has(vm, &other, value)? {
-                    all = false;
-                    break;
-                }
-            }
-            all
-        }
-        Relation::Superset if (own.len() as f64) < other.size => false,
-        Relation::Superset => {
-            let keys = other_keys(vm, &other)?;
-            keys.into_iter().all(|value| own_has(vm, id, value))
-        }
-        Relation::Disjoint => {
-            let mut none = true;
-            for value in own {
-                if other_has(vm, &other, value)? {
-                    none = false;
-                    break;
-                }
-            }
-            none
-        }
-    };
-    Ok(Value::Bool(answer))
 }

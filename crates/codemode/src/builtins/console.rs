@@ -154,15 +154,20 @@ fn object(vm: &mut Vm, id: ObjId, out: &mut String, path: &mut Vec<ObjId>) {
             });
         }
         Kind::Promise(_) => out.push_str("[Promise (await it to get its value)]"),
-        Kind::Bytes(bytes) => {
-            let shown: Vec<String> = bytes.iter().take(64).map(u8::to_string).collect();
-            let more = if bytes.len() > 64 { ",..." } else { "" };
-            out.push_str(&format!(
-                "Uint8Array({}) [{}{more}]",
-                bytes.len(),
-                shown.join(",")
-            ));
+        Kind::Typed(window) => {
+            let name = window.element.name();
+            let len = vm.window_len(window).unwrap_or(0);
+            let shown: Vec<Value> = (0..len.min(64))
+                .filter_map(|at| vm.typed_get(id, at))
+                .collect();
+            let mut texts = Vec::new();
+            for value in shown {
+                texts.push(super::render(vm, value));
+            }
+            let more = if len > 64 { ",..." } else { "" };
+            out.push_str(&format!("{name}({len}) [{}{more}]", texts.join(",")));
         }
+        Kind::Buffer(data) => out.push_str(&format!("ArrayBuffer({})", data.bytes.len())),
         Kind::Url(data) => out.push_str(data.url.as_str()),
         Kind::Params(data) => out.push_str(&super::url::serialize(&data.list)),
         Kind::Headers(headers) => {

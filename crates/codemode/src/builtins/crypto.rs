@@ -1,6 +1,6 @@
 //! `crypto`: random identifiers and bytes, from the random source of the run.
 
-use crate::object::Kind;
+use crate::binary::Element;
 use crate::realm::{Builder, intrinsic as i};
 use crate::value::Value;
 
@@ -29,18 +29,24 @@ pub(super) fn install(b: &mut Builder) {
                 let Some(id) = target.as_obj() else {
                     return Err(vm.type_error("crypto.getRandomValues needs a Uint8Array."));
                 };
-                let Kind::Bytes(bytes) = vm.heap.kind(id) else {
-                    return Err(vm.type_error("crypto.getRandomValues needs a Uint8Array."));
+                let whole = vm.typed(id).is_some_and(|window| {
+                    let element = window.element;
+                    !matches!(
+                        element,
+                        Element::Float16 | Element::Float32 | Element::Float64
+                    )
+                });
+                let Some(len) = vm.typed_bytes(id).filter(|_| whole).map(<[u8]>::len) else {
+                    return Err(vm.type_error("crypto.getRandomValues needs an array of integers."));
                 };
-                let len = bytes.len();
                 if len > 65_536 {
                     return Err(
                         vm.range_error("crypto.getRandomValues gives at most 65536 bytes at once.")
                     );
                 }
                 let new: Vec<u8> = (0..len).map(|_| vm.host.random_byte()).collect();
-                if let Kind::Bytes(bytes) = vm.heap.kind_mut(id) {
-                    *bytes = new;
+                if let Some(bytes) = vm.typed_bytes_mut(id) {
+                    bytes.copy_from_slice(&new);
                 }
                 Ok(target)
             }),

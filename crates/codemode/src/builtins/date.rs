@@ -161,18 +161,16 @@ pub(super) fn install(b: &mut Builder) {
     let gmt = b.key("toGMTString");
     b.alias(proto, gmt, utc);
     let primitive = b.native("[Symbol.toPrimitive]", 1, |vm, a| {
-        let hint = a.get(vm, 0);
-        let hint = match hint {
+        if !a.this.is_object() {
+            return Err(vm.type_error("this is not an object."));
+        }
+        let hint = match a.get(vm, 0) {
             Value::Str(id) => vm.utf8(id),
             _ => String::new(),
         };
-        let (_, t) = this(vm, a)?;
         match hint.as_str() {
-            "number" => Ok(Value::Num(t)),
-            "string" | "default" => {
-                let text = iso(t).unwrap_or_else(|| "Invalid Date".to_owned());
-                Ok(vm.str(&text))
-            }
+            "number" => vm.ordinary_to_primitive(a.this, Hint::Number),
+            "string" | "default" => vm.ordinary_to_primitive(a.this, Hint::String),
             _ => Err(vm.type_error("Invalid hint.")),
         }
     });

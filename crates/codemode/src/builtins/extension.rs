@@ -148,7 +148,8 @@ fn from_value(vm: &mut Vm, value: Value, depth: usize) -> Res<Data> {
         Kind::Url(data) => Ok(Data::Url(data.url.clone())),
         Kind::Params(data) => Ok(Data::String(url::serialize(&data.list))),
         Kind::Headers(list) => Ok(Data::Headers(list.clone())),
-        Kind::Bytes(bytes) => Ok(Data::Bytes(bytes.clone())),
+        Kind::Typed(_) => Ok(Data::Bytes(vm.typed_bytes(id).unwrap_or_default().to_vec())),
+        Kind::Buffer(data) => Ok(Data::Bytes(data.bytes.clone())),
         Kind::Map(table) => {
             let pairs: Vec<(Value, Value)> = table.entries.iter().flatten().copied().collect();
             let mut out = Vec::with_capacity(pairs.len());
@@ -342,7 +343,7 @@ fn into_value(vm: &mut Vm, data: Data, extension: &str, depth: usize) -> Res<Val
             }
             Value::Obj(id)
         }
-        Data::Bytes(content) => bytes::make(vm, content)?,
+        Data::Bytes(content) => bytes::make(vm, &content)?,
         Data::Error(error) => error_value(vm, *error, extension, next)?,
         Data::Function(function) => {
             if vm.host.functions.len() >= FUNCTION_LIMIT {

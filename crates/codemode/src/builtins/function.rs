@@ -24,33 +24,61 @@ pub(super) fn install(b: &mut Builder) {
             ("toString", 0, to_string),
         ],
     );
-    b.symbol_method(proto, SYM_HAS_INSTANCE, "[Symbol.hasInstance]", |vm, a| {
+    let has_instance = b.native("[Symbol.hasInstance]", 1, |vm, a| {
         let value = a.get(vm, 0);
         if !vm.is_callable(a.this) {
             return Ok(Value::Bool(false));
         }
         vm.ordinary_instance(value, a.this).map(Value::Bool)
     });
-    for (object, tag) in [
-        (i::ASYNC_FUNCTION_PROTO, "AsyncFunction"),
-        (i::GENERATOR_FUNCTION_PROTO, "GeneratorFunction"),
-        (i::ASYNC_GENERATOR_FUNCTION_PROTO, "AsyncGeneratorFunction"),
+    b.define(proto, SYM_HAS_INSTANCE, Value::Lazy(has_instance), Attrs(0));
+    let thrower = b.native("", 0, |vm, _| {
+        Err(vm.type_error("'caller', 'callee' and 'arguments' may not be used in strict code."))
+    });
+    b.fixed_function(i::THROW_TYPE_ERROR, thrower);
+    for key in ["caller", "arguments"] {
+        let pair = b.accessor(i::THROW_TYPE_ERROR, i::THROW_TYPE_ERROR);
+        let key = b.key(key);
+        let attrs = Attrs(Attrs::CONFIGURABLE | Attrs::ACCESSOR);
+        b.define(proto, key, Value::Obj(pair), attrs);
+    }
+    // The pair under `callee` of every `arguments`.
+    let pair = b.accessor(i::THROW_TYPE_ERROR, i::THROW_TYPE_ERROR);
+    b.callee(pair);
+    let from_text: crate::realm::NativeFn = |vm, _| {
+        Err(vm
+            .type_error("Functions can't be made from text; write a function expression instead."))
+    };
+    for (constructor, object, tag, instances) in [
+        (
+            i::ASYNC_FUNCTION,
+            i::ASYNC_FUNCTION_PROTO,
+            "AsyncFunction",
+            None,
+        ),
+        (
+            i::GENERATOR_FUNCTION,
+            i::GENERATOR_FUNCTION_PROTO,
+            "GeneratorFunction",
+            Some(i::GENERATOR_PROTO),
+        ),
+        (
+            i::ASYNC_GENERATOR_FUNCTION,
+            i::ASYNC_GENERATOR_FUNCTION_PROTO,
+            "AsyncGeneratorFunction",
+            Some(i::ASYNC_GENERATOR_PROTO),
+        ),
     ] {
         b.proto(object, proto);
+        b.proto(constructor, i::FUNCTION);
+        b.function_constructor(constructor, object, tag, from_text);
+        if let Some(instances) = instances {
+            let attrs = Attrs(Attrs::CONFIGURABLE);
+            b.define(object, name::PROTOTYPE, Value::Obj(instances), attrs);
+            b.define(instances, name::CONSTRUCTOR, Value::Obj(object), attrs);
+        }
         b.tag(object, tag);
     }
-    b.define(
-        i::GENERATOR_FUNCTION_PROTO,
-        name::PROTOTYPE,
-        Value::Obj(i::GENERATOR_PROTO),
-        Attrs(Attrs::CONFIGURABLE),
-    );
-    b.define(
-        i::ASYNC_GENERATOR_FUNCTION_PROTO,
-        name::PROTOTYPE,
-        Value::Obj(i::ASYNC_GENERATOR_PROTO),
-        Attrs(Attrs::CONFIGURABLE),
-    );
 }
 
 fn require(vm: &mut Vm, value: Value, method: &str) -> Res<()> {
@@ -79,11 +107,7 @@ pub(super) fn list_from(vm: &mut Vm, value: Value) -> Res<Vec<Value>> {
         return Ok(Vec::new());
     }
     if vm.is_plain_array(value) {
-        return Ok(vm
-            .array_items(value)
-            .into_iter()
-            .map(Value::or_undefined)
-            .collect());
+        return vm.dense_items(value);
     }
     let Some(id) = vm.settle(value).as_obj() else {
         return Err(vm.type_error("CreateListFromArrayLike called on non-object."));
@@ -114,8 +138,16 @@ fn bind(vm: &mut Vm, args: Args) -> Res<Value> {
         list.remove(0)
     };
     let target = vm.settle(args.this);
-    let length = vm.get(target, name::LENGTH)?;
+    let has_length = target
+        .as_obj()
+        .is_some_and(|id| vm.get_own(id, name::LENGTH).is_some());
+    let length = if has_length {
+        vm.get(target, name::LENGTH)?
+    } else {
+        Value::Undefined
+    };
     let length = if let Value::Num(n) = length {
+        let n = if n.is_nan() { 0.0 } else { n.trunc() };
         (n - list.len() as f64).max(0.0)
     } else {
         0.0
@@ -148,11 +180,25 @@ fn bind(vm: &mut Vm, args: Args) -> Res<Value> {
 
 fn to_string(vm: &mut Vm, args: Args) -> Res<Value> {
     require(vm, args.this, "toString")?;
-    let label = vm.get(args.this, name::NAME)?;
-    let label = if let Value::Str(id) = label {
-        vm.utf8(id)
-    } else {
-        String::new()
+    let this = vm.settle(args.this);
+    if let Some(id) = this.as_obj()
+        && let Kind::Closure(closure) = vm.heap.kind(id)
+    {
+        let (start, end) = vm.program.funcs[closure.func as usize].source;
+        let text = vm.program.source.get(start as usize..end as usize);
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            let text = crate::text::Text::new(text);
+            return vm.new_text(text);
+        }
+    }
+    let label = match this.as_obj().map(|id| vm.heap.kind(id)) {
+        Some(Kind::Native(number)) => vm.key_text(vm.realm.natives[*number as usize].name),
+        _ => String::new(),
     };
-    Ok(vm.str(&format!("function {label}() {{ [code] }}")))
+    let label = if label.starts_with('[') {
+        String::new()
+    } else {
+        label
+    };
+    Ok(vm.str(&format!("function {label}() {{ [native code] }}")))
 }

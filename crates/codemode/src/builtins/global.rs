@@ -216,11 +216,23 @@ fn clone(vm: &mut Vm, value: Value, seen: &mut Seen, depth: usize) -> Res<Value>
             let _ = PromiseState::Pending == data.state;
             return Err(vm.type_error("A promise could not be cloned; await it first."));
         }
-        kind @ (Kind::Date(_)
-        | Kind::RegExp(_)
-        | Kind::Bytes(_)
-        | Kind::Boxed(_)
-        | Kind::Headers(_)) => Value::Obj(vm.heap.alloc(proto, kind)),
+        Kind::Typed(mut window) => {
+            let buffer = clone(vm, Value::Obj(window.buffer), seen, depth + 1)?;
+            if let Some(buffer) = buffer.as_obj() {
+                window.buffer = buffer;
+            }
+            Value::Obj(vm.heap.alloc(proto, Kind::Typed(window)))
+        }
+        kind @ Kind::RegExp(_) => {
+            let copy = vm.heap.alloc(proto, kind);
+            let attrs = crate::shape::Attrs(crate::shape::Attrs::WRITABLE);
+            let key = crate::realm::name::LAST_INDEX;
+            vm.heap.add_prop(copy, key, attrs, Value::Num(0.0));
+            Value::Obj(copy)
+        }
+        kind @ (Kind::Date(_) | Kind::Buffer(_) | Kind::Boxed(_) | Kind::Headers(_)) => {
+            Value::Obj(vm.heap.alloc(proto, kind))
+        }
         Kind::Ordinary | Kind::Arguments => {
             let copy = vm.object();
             seen.insert(id, Value::Obj(copy));

@@ -52,11 +52,14 @@ pub(super) fn install(b: &mut Builder) {
             }),
         ],
     );
-    b.symbol_method(proto, SYM_ITERATOR, "[Symbol.iterator]", |_, a| Ok(a.this));
+    b.symbol_method(proto, SYM_ITERATOR, "[Symbol.iterator]", 0, |_, a| {
+        Ok(a.this)
+    });
     b.symbol_method(
         i::ASYNC_ITERATOR_PROTO,
         SYM_ASYNC_ITERATOR,
         "[Symbol.asyncIterator]",
+        0,
         |_, a| Ok(a.this),
     );
     b.tag(proto, "Iterator");
@@ -183,15 +186,16 @@ fn sync_step(vm: &mut Vm, args: Args, how: Resume) -> Res<Value> {
 }
 
 fn sync_result(vm: &mut Vm, args: Args, how: Resume) -> Res<Value> {
+    let list = args.all(vm);
     let value = args.get(vm, 0);
     let (inner, next) = match args.this.as_obj().map(|id| vm.heap.kind(id)) {
         Some(Kind::WrapIter(inner, next)) => (*inner, *next),
         _ => return Err(vm.type_error("next called on a value that is no iterator.")),
     };
     let result = match how {
-        Resume::Next => vm.call(next, inner, &[value])?,
+        Resume::Next => vm.call(next, inner, &list)?,
         Resume::Return => match vm.get_method(inner, name::RETURN)? {
-            Some(method) => vm.call(method, inner, &[value])?,
+            Some(method) => vm.call(method, inner, &list)?,
             None => return Ok(vm.iter_result(value, true)),
         },
         Resume::Throw => match vm.get_method(inner, name::THROW)? {
@@ -210,7 +214,15 @@ fn sync_result(vm: &mut Vm, args: Args, how: Resume) -> Res<Value> {
     let done = vm.get(result, name::DONE)?;
     let done = vm.truthy(done);
     let value = vm.get(result, name::VALUE)?;
-    let promise = vm.promise_resolve(value)?;
+    let promise = match vm.promise_resolve(value) {
+        Err(error @ Abrupt::Throw(_)) if !done && how != Resume::Return => {
+            if let Err(stop @ Abrupt::Stop(_)) = vm.close_source(inner) {
+                return Err(stop);
+            }
+            return Err(error);
+        }
+        promise => promise?,
+    };
     let wrap = vm.native_closure("wrap result", vec![Value::Bool(done)]);
     let close = if done || how == Resume::Return {
         Value::Undefined
@@ -239,14 +251,9 @@ fn drive(
     if !iterator.is_object() {
         return Err(vm.type_error("Iterator helper called on a value that is no object."));
     }
-    let wrapper = vm.object();
-    let next = vm.get(iterator, name::NEXT)?;
-    let direct = vm.native_closure("itself", vec![iterator]);
-    vm.define_field(wrapper, SYM_ITERATOR, direct)?;
-    let _ = next;
     let mut answer = Value::Undefined;
     let mut n = 0.0;
-    vm.iterate(Value::Obj(wrapper), |vm, value| {
+    vm.iterate_iterator(iterator, |vm, value| {
         let found = body(vm, value, n)?;
         n += 1.0;
         if let Some(found) = found {
@@ -273,17 +280,28 @@ fn decide(vm: &mut Vm, args: Args, wanted: bool) -> Res<Value> {
 
 fn reduce(vm: &mut Vm, args: Args) -> Res<Value> {
     let f = function(vm, args)?;
-    let mut total = (args.len() > 1).then(|| args.get(vm, 1));
+    // The total lies in an array, so that it is reachable while the iterator runs program code.
+    let first = if args.len() > 1 {
+        args.get(vm, 1)
+    } else {
+        Value::Hole
+    };
+    let held = vm.array(vec![first]);
     drive(vm, args.this, |vm, value, n| {
-        total = Some(match total {
-            None => value,
-            Some(total) => vm.call(f, Value::Undefined, &[total, value, Value::Num(n)])?,
-        });
+        let total = match vm.array_items(held)[0] {
+            Value::Hole => value,
+            total => vm.call(f, Value::Undefined, &[total, value, Value::Num(n)])?,
+        };
+        if let Some(id) = held.as_obj()
+            && let Kind::Array(items) = vm.heap.kind_mut(id)
+        {
+            items[0] = total;
+        }
         Ok(None)
     })?;
-    match total {
-        Some(total) => Ok(total),
-        None => Err(vm.type_error("Reduce of an empty iterator with no initial value.")),
+    match vm.array_items(held)[0] {
+        Value::Hole => Err(vm.type_error("Reduce of an empty iterator with no initial value.")),
+        total => Ok(total),
     }
 }
 
@@ -396,6 +414,7 @@ impl Vm {
                 }
                 super::string::part(self, text, start, start + len).map(Some)
             }
+            Kind::MatchIter(_) => super::regexp_methods::next_match(self, id),
             Kind::IterHelper(_) => self.helper_step(id),
             Kind::WrapIter(inner, next) => {
                 let (inner, next) = (*inner, *next);
@@ -444,6 +463,22 @@ impl Vm {
             }
         }
         result
+    }
+
+    /// The iterator of a `flatMap` callback's result, and its `next`; an object that isn't iterable is an iterator itself.
+    fn open_inner(&mut self, result: Value) -> Res<(Value, Value)> {
+        if !result.is_object() {
+            return Err(self.type_error("flatMap needs an iterable from its callback."));
+        }
+        let inner = match self.get_method(result, SYM_ITERATOR)? {
+            Some(method) => self.call(method, result, &[])?,
+            None => result,
+        };
+        if !inner.is_object() {
+            return Err(self.type_error("Result of the Symbol.iterator method is not an object."));
+        }
+        let next = self.get(inner, name::NEXT)?;
+        Ok((inner, next))
     }
 
     fn close_source(&mut self, source: Value) -> Res<()> {
@@ -508,22 +543,20 @@ impl Vm {
             match kind {
                 HelperKind::Map => return Ok(Some(result)),
                 HelperKind::Filter if self.truthy(result) => return Ok(Some(value)),
-                HelperKind::FlatMap => {
-                    let method = if result.is_object() {
-                        self.get_method(result, SYM_ITERATOR)?
-                    } else {
-                        None
-                    };
-                    let Some(method) = method else {
-                        self.close_source(source)?;
-                        return Err(self.type_error("flatMap needs an iterable from its callback."));
-                    };
-                    let inner = self.call(method, result, &[])?;
-                    let inner_next = self.get(inner, name::NEXT)?;
-                    if let Some(data) = self.helper_mut(id) {
-                        data.inner = Some((inner, inner_next));
+                HelperKind::FlatMap => match self.open_inner(result) {
+                    Ok(inner) => {
+                        if let Some(data) = self.helper_mut(id) {
+                            data.inner = Some(inner);
+                        }
                     }
-                }
+                    Err(error @ Abrupt::Throw(_)) => {
+                        if let Err(stop @ Abrupt::Stop(_)) = self.close_source(source) {
+                            return Err(stop);
+                        }
+                        return Err(error);
+                    }
+                    Err(stop) => return Err(stop),
+                },
                 _ => {}
             }
         }

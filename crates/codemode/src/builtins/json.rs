@@ -36,8 +36,8 @@ fn revive(vm: &mut Vm, holder: ObjId, key: Key, reviver: Value, depth: usize) ->
     }
     let value = vm.get(Value::Obj(holder), key)?;
     if let Value::Obj(id) = value {
-        let keys = if let Kind::Array(items) = vm.heap.kind(id) {
-            (0..items.len() as u32).map(Key::index).collect()
+        let keys = if let Kind::Array(_) = vm.heap.kind(id) {
+            (0..vm.length_of(id)? as u32).map(Key::index).collect()
         } else {
             vm.enumerable_keys(id)
         };
@@ -45,10 +45,11 @@ fn revive(vm: &mut Vm, holder: ObjId, key: Key, reviver: Value, depth: usize) ->
             let new = stacker::maybe_grow(128 << 10, 4 << 20, || {
                 revive(vm, id, inner, reviver, depth + 1)
             })?;
+            // What can't be changed stays as it is.
             if new.is_undefined() {
-                vm.delete(Value::Obj(id), inner)?;
+                vm.delete_own(id, inner)?;
             } else {
-                vm.define_field(id, inner, new)?;
+                vm.create_data(id, inner, new)?;
             }
         }
     }
@@ -71,13 +72,17 @@ fn stringify(vm: &mut Vm, args: Args) -> Res<Value> {
     let mut allowed = None;
     if vm.is_array(replacer) {
         let mut keys = Vec::new();
-        for item in vm.array_items(replacer) {
-            let item = match item {
-                Value::Obj(id) if let Kind::Boxed(inner) = vm.heap.kind(id) => *inner,
-                other => other,
+        for item in vm.dense_items(replacer)? {
+            let boxed = match item {
+                Value::Obj(id) => match vm.heap.kind(id) {
+                    Kind::Boxed(inner) => *inner,
+                    _ => Value::Undefined,
+                },
+                _ => item,
             };
-            if matches!(item, Value::Str(_) | Value::Num(_)) {
-                let key = vm.to_key(item)?;
+            if matches!(boxed, Value::Str(_) | Value::Num(_)) {
+                let text = vm.to_str(item)?;
+                let key = vm.str_key(text);
                 if !keys.contains(&key) {
                     keys.push(key);
                 }
@@ -86,7 +91,11 @@ fn stringify(vm: &mut Vm, args: Args) -> Res<Value> {
         allowed = Some(keys);
     }
     let space = match space {
-        Value::Obj(id) if let Kind::Boxed(inner) = vm.heap.kind(id) => *inner,
+        Value::Obj(id) => match vm.heap.kind(id) {
+            Kind::Boxed(Value::Num(_)) => Value::Num(vm.to_number(space)?),
+            Kind::Boxed(Value::Str(_)) => Value::Str(vm.to_str(space)?),
+            _ => Value::Undefined,
+        },
         other => other,
     };
     let gap = match space {
@@ -265,7 +274,7 @@ impl Writer {
                 return Ok(true);
             }
             Kind::Headers(list) if self.boundary => Form::Headers(super::headers::combined(list)),
-            Kind::Bytes(_) if self.boundary => {
+            Kind::Typed(_) | Kind::Buffer(_) | Kind::View(_) if self.boundary => {
                 let message = "Binary data can't leave the program; encode it first, for example with bytes.toBase64().";
                 return Err(vm.invalid_data(message));
             }

@@ -23,13 +23,21 @@ pub(crate) fn parse_utf8(vm: &mut Vm, text: &str) -> Res<Value> {
     parse_units(vm, &units)
 }
 
-/// Keys remembered while reading.
+/// Keys, and short strings, remembered while reading.
 const KEYS: usize = 128;
+/// Longest string worth remembering, in units.
+const SHORT: usize = 24;
 
 /// One code unit of either width.
 trait Unit: Copy + Eq + 'static {
     fn code(self) -> u16;
     fn text(slice: &[Self]) -> Text;
+
+    /// Units before the first that is a quote, a backslash or a control character.
+    fn plain_len(slice: &[Self]) -> usize {
+        let special = |unit: &Self| matches!(unit.code(), 0x22 | 0x5C | 0..=0x1F);
+        slice.iter().position(special).unwrap_or(slice.len())
+    }
 }
 
 impl Unit for u8 {
@@ -38,6 +46,28 @@ impl Unit for u8 {
     }
     fn text(slice: &[u8]) -> Text {
         Text::Narrow(slice.into())
+    }
+
+    /// Eight bytes at a time: a byte is zero where `word - 0x01..` borrows into its upper bit and the byte had none.
+    fn plain_len(slice: &[u8]) -> usize {
+        const ONES: u64 = u64::MAX / 255;
+        const HIGH: u64 = ONES << 7;
+        let mut at = 0;
+        for chunk in slice.chunks_exact(8) {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(chunk);
+            let word = u64::from_le_bytes(bytes);
+            let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+            let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+            let found = zero(word ^ (ONES * 0x22)) | zero(word ^ (ONES * 0x5C)) | control;
+            if found != 0 {
+                break;
+            }
+            at += 8;
+        }
+        let special = |&byte: &u8| matches!(byte, 0x22 | 0x5C | 0..=0x1F);
+        let rest = &slice[at..];
+        at + rest.iter().position(special).unwrap_or(rest.len())
     }
 }
 
@@ -53,7 +83,12 @@ impl Unit for u16 {
 struct Reader<'a, T> {
     src: &'a [T],
     at: usize,
-    keys: Vec<Option<(Vec<T>, Key)>>,
+    /// Where keys seen lately stand in the text, by their hash.
+    keys: Vec<Option<(usize, usize, Key)>>,
+    /// The same of short strings.
+    strings: Vec<Option<(usize, usize, StrId)>>,
+    /// Properties of the last object on each level, which the next is likely to have too.
+    sizes: [u8; 16],
 }
 
 fn parse_units<T: Unit>(vm: &mut Vm, src: &[T]) -> Res<Value> {
@@ -63,6 +98,8 @@ fn parse_units<T: Unit>(vm: &mut Vm, src: &[T]) -> Res<Value> {
         src,
         at: 0,
         keys: vec![None; KEYS],
+        strings: vec![None; KEYS],
+        sizes: [0; 16],
     };
     let value = reader.value(vm, 0)?;
     reader.space();
@@ -191,23 +228,39 @@ impl<T: Unit> Reader<'_, T> {
     /// The units between two quotes when none of them is special.
     fn plain(&mut self) -> Option<(usize, usize)> {
         let start = self.at + 1;
-        let mut end = start;
-        while let Some(unit) = self.src.get(end) {
-            match unit.code() {
-                0x22 => {
-                    self.at = end + 1;
-                    return Some((start, end));
-                }
-                0x5C | 0..=0x1F => return None,
-                _ => end += 1,
-            }
+        let end = start + T::plain_len(&self.src[start..]);
+        if self.src.get(end).map(|u| u.code()) != Some(0x22) {
+            return None;
         }
-        None
+        self.at = end + 1;
+        Some((start, end))
+    }
+
+    /// Texts repeat from row to row: their ends, middle and length tell most of them apart.
+    fn slot(slice: &[T]) -> usize {
+        let unit = |at: usize| slice.get(at).map_or(0, |u| usize::from(u.code()));
+        let hash = unit(0) * 31
+            + unit(slice.len() / 2) * 7
+            + unit(slice.len().wrapping_sub(1))
+            + slice.len() * 13;
+        hash % KEYS
     }
 
     fn string(&mut self, vm: &mut Vm) -> Res<StrId> {
         if let Some((start, end)) = self.plain() {
-            return Ok(vm.text(T::text(&self.src[start..end])));
+            let slice = &self.src[start..end];
+            if slice.len() > SHORT {
+                return Ok(vm.text(T::text(slice)));
+            }
+            let slot = Self::slot(slice);
+            if let Some((from, to, id)) = self.strings[slot]
+                && self.src[from..to] == *slice
+            {
+                return Ok(id);
+            }
+            let id = vm.text(T::text(slice));
+            self.strings[slot] = Some((start, end, id));
+            return Ok(id);
         }
         let text = self.escaped(vm)?;
         Ok(vm.text(text))
@@ -284,21 +337,15 @@ impl<T: Unit> Reader<'_, T> {
             return Ok(vm.str_key(id));
         };
         let slice = &self.src[start..end];
-        // Keys repeat from row to row: ends and length tell most of them apart.
-        let ends = |at: usize| slice.get(at).map_or(0, |u| usize::from(u.code()));
-        let hash = ends(0) * 31
-            + ends(slice.len() / 2) * 7
-            + ends(slice.len().wrapping_sub(1))
-            + slice.len() * 13;
-        let slot = hash % KEYS;
-        if let Some((known, key)) = &self.keys[slot]
-            && known == slice
+        let slot = Self::slot(slice);
+        if let Some((from, to, key)) = self.keys[slot]
+            && self.src[from..to] == *slice
         {
-            return Ok(*key);
+            return Ok(key);
         }
         let id = vm.text(T::text(slice));
         let key = vm.str_key(id);
-        self.keys[slot] = Some((slice.to_vec(), key));
+        self.keys[slot] = Some((start, end, key));
         Ok(key)
     }
 
@@ -309,6 +356,9 @@ impl<T: Unit> Reader<'_, T> {
         if self.peek() == Some(0x7D) {
             self.at += 1;
             return Ok(Value::Obj(id));
+        }
+        if let Some(&size) = self.sizes.get(depth) {
+            vm.heap.obj_mut(id).slots.reserve_exact(usize::from(size));
         }
         loop {
             self.space();
@@ -322,9 +372,13 @@ impl<T: Unit> Reader<'_, T> {
             }
             self.at += 1;
             let value = self.value(vm, depth)?;
-            match vm.heap.find_own(id, key) {
-                Some(slot) => vm.heap.obj_mut(id).slots[slot.index as usize] = value,
-                None => vm.heap.add_prop(id, key, crate::shape::Attrs::DATA, value),
+            if vm.heap.add_as_before(id, key, value) {
+                // The object goes the way that others went.
+            } else {
+                match vm.heap.find_own(id, key) {
+                    Some(slot) => vm.heap.obj_mut(id).slots[slot.index as usize] = value,
+                    None => vm.heap.add_prop(id, key, crate::shape::Attrs::DATA, value),
+                }
             }
             self.space();
             match self.peek() {
@@ -335,6 +389,9 @@ impl<T: Unit> Reader<'_, T> {
                 }
                 _ => return Err(self.unexpected(vm)),
             }
+        }
+        if let Some(size) = self.sizes.get_mut(depth) {
+            *size = vm.heap.obj(id).slots.len().min(255) as u8;
         }
         if vm.heap.bytes > vm.host.limits.heap_bytes {
             vm.reserve(0)?;

@@ -95,20 +95,7 @@ fn round(x: f64) -> f64 {
 
 /// Nearest half-precision number, ties to even.
 fn f16_round(x: f64) -> f64 {
-    if !x.is_finite() || x == 0.0 {
-        return x;
-    }
-    let magnitude = x.abs();
-    if magnitude >= 65_520.0 {
-        return x.signum() * f64::INFINITY;
-    }
-    let exponent = (magnitude.log2().floor() as i32).max(-14);
-    let unit = 2f64.powi(exponent - 10);
-    let scaled = magnitude / unit;
-    let floor = scaled.floor();
-    let rest = scaled - floor;
-    let up = rest > 0.5 || (rest == 0.5 && floor % 2.0 == 1.0);
-    ((floor + f64::from(u8::from(up))) * unit).copysign(x)
+    crate::binary::half_to_f64(crate::binary::f64_to_half(x))
 }
 
 fn binary(vm: &mut Vm, args: Args, f: fn(f64, f64) -> f64) -> Res<Value> {

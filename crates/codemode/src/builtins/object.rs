@@ -3,7 +3,6 @@
 use crate::atoms::SYM_TO_STRING_TAG;
 use crate::object::{EXTENSIBLE, Kind};
 use crate::realm::{Builder, intrinsic as i, name};
-use crate::shape::Attrs;
 use crate::value::{Key, ObjId, Res, Value};
 use crate::vm::{Args, Vm};
 
@@ -78,7 +77,10 @@ pub(super) fn install(b: &mut Builder) {
             }),
             ("isPrototypeOf", 1, |vm, a| {
                 let value = a.get(vm, 0);
-                let own = a.this.as_obj();
+                if !value.is_object() {
+                    return Ok(Value::Bool(false));
+                }
+                let own = Some(vm.to_object(a.this)?);
                 let mut at = vm
                     .settle(value)
                     .as_obj()
@@ -240,6 +242,9 @@ fn get_prototype_of(vm: &mut Vm, args: Args) -> Res<Value> {
 
 fn set_prototype_of(vm: &mut Vm, args: Args) -> Res<Value> {
     let (target, proto) = (args.get(vm, 0), args.get(vm, 1));
+    if target.is_nullish() {
+        return Err(vm.type_error("Object.setPrototypeOf called on null or undefined."));
+    }
     let proto = match vm.settle(proto) {
         Value::Null => None,
         Value::Obj(id) => Some(id),
@@ -248,21 +253,35 @@ fn set_prototype_of(vm: &mut Vm, args: Args) -> Res<Value> {
     let Some(id) = vm.settle(target).as_obj() else {
         return Ok(target);
     };
+    if !set_prototype(vm, id, proto) {
+        return Err(vm.type_error("This object's prototype can't be changed."));
+    }
+    Ok(target)
+}
+
+/// `[[SetPrototypeOf]]`: whether the prototype could be changed.
+pub(super) fn set_prototype(vm: &mut Vm, id: ObjId, proto: Option<ObjId>) -> bool {
     if vm.heap.proto_of(id) == proto {
-        return Ok(target);
+        return true;
     }
     if id == i::OBJECT_PROTO || vm.heap.obj(id).flags & EXTENSIBLE == 0 {
-        return Err(vm.type_error("This object's prototype can't be changed."));
+        return false;
     }
     let mut at = proto;
     while let Some(p) = at {
         if p == id {
-            return Err(vm.type_error("Cyclic __proto__ value."));
+            return false;
         }
         at = vm.heap.proto_of(p);
     }
     vm.heap.set_proto(id, proto);
-    Ok(target)
+    true
+}
+
+/// An argument as a property key.
+pub(super) fn property_key(vm: &mut Vm, args: Args, index: usize) -> Res<Key> {
+    let key = args.get(vm, index);
+    vm.to_key(key)
 }
 
 fn create(vm: &mut Vm, args: Args) -> Res<Value> {
@@ -282,14 +301,18 @@ fn create(vm: &mut Vm, args: Args) -> Res<Value> {
 
 fn define_all(vm: &mut Vm, id: ObjId, props: Value) -> Res<()> {
     let source = vm.to_object(props)?;
+    let mut descriptors = Vec::new();
     for key in vm.own_keys(source) {
-        if vm
+        let shown = vm
             .get_own(source, key)
-            .is_some_and(|own| own.attrs.enumerable())
-        {
+            .is_some_and(|own| own.attrs.enumerable());
+        if shown {
             let descriptor = vm.get(Value::Obj(source), key)?;
-            define_from(vm, id, key, descriptor)?;
+            descriptors.push((key, vm.to_descriptor(descriptor)?));
         }
+    }
+    for (key, descriptor) in descriptors {
+        vm.define_or_throw(id, key, &descriptor)?;
     }
     Ok(())
 }
@@ -320,36 +343,12 @@ fn own_names(vm: &mut Vm, args: Args, symbols: bool) -> Res<Value> {
     Ok(vm.array(items))
 }
 
-fn describe(vm: &mut Vm, id: ObjId, key: Key) -> Res<Value> {
-    let Some(own) = vm.get_own(id, key) else {
-        return Ok(Value::Undefined);
-    };
-    let out = vm.object();
-    if own.attrs.accessor() {
-        let (get, set) = vm.accessor(own.value);
-        let (get, set) = (vm.settle(get), vm.settle(set));
-        vm.define_field(out, name::GET, get)?;
-        vm.define_field(out, name::SET, set)?;
-    } else {
-        let value = vm.settle(own.value);
-        vm.define_field(out, name::VALUE, value)?;
-        vm.define_field(out, name::WRITABLE, Value::Bool(own.attrs.writable()))?;
-    }
-    vm.define_field(out, name::ENUMERABLE, Value::Bool(own.attrs.enumerable()))?;
-    vm.define_field(
-        out,
-        name::CONFIGURABLE,
-        Value::Bool(own.attrs.configurable()),
-    )?;
-    Ok(Value::Obj(out))
-}
-
 fn get_own_property_descriptor(vm: &mut Vm, args: Args) -> Res<Value> {
     let target = args.get(vm, 0);
     let id = vm.to_object(target)?;
     let key = args.get(vm, 1);
     let key = vm.to_key(key)?;
-    describe(vm, id, key)
+    vm.describe_own(id, key)
 }
 
 fn get_own_property_descriptors(vm: &mut Vm, args: Args) -> Res<Value> {
@@ -357,7 +356,7 @@ fn get_own_property_descriptors(vm: &mut Vm, args: Args) -> Res<Value> {
     let id = vm.to_object(target)?;
     let out = vm.object();
     for key in vm.own_keys(id) {
-        let descriptor = describe(vm, id, key)?;
+        let descriptor = vm.describe_own(id, key)?;
         vm.define_field(out, key, descriptor)?;
     }
     Ok(Value::Obj(out))
@@ -368,116 +367,20 @@ fn define_property(vm: &mut Vm, args: Args) -> Res<Value> {
     let Some(id) = vm.settle(target).as_obj() else {
         return Err(vm.type_error("Object.defineProperty called on non-object."));
     };
-    let key = args.get(vm, 1);
-    let key = vm.to_key(key)?;
+    let key = property_key(vm, args, 1)?;
     let descriptor = args.get(vm, 2);
-    define_from(vm, id, key, descriptor)?;
+    let descriptor = vm.to_descriptor(descriptor)?;
+    vm.define_or_throw(id, key, &descriptor)?;
     Ok(target)
 }
 
-fn field(vm: &mut Vm, descriptor: ObjId, key: Key) -> Res<Option<Value>> {
-    if vm.has_property(descriptor, key)? {
-        vm.get(Value::Obj(descriptor), key).map(Some)
-    } else {
-        Ok(None)
-    }
-}
-
-/// `ToPropertyDescriptor` and `OrdinaryDefineOwnProperty`.
-fn define_from(vm: &mut Vm, id: ObjId, key: Key, descriptor: Value) -> Res<()> {
-    let Some(d) = vm.settle(descriptor).as_obj() else {
-        return Err(vm.type_error("Property description must be an object."));
-    };
-    let flag =
-        |vm: &mut Vm, key| -> Res<Option<bool>> { Ok(field(vm, d, key)?.map(|v| vm.truthy(v))) };
-    let enumerable = flag(vm, name::ENUMERABLE)?;
-    let configurable = flag(vm, name::CONFIGURABLE)?;
-    let value = field(vm, d, name::VALUE)?;
-    let writable = flag(vm, name::WRITABLE)?;
-    let get = field(vm, d, name::GET)?;
-    let set = field(vm, d, name::SET)?;
-    for half in [get, set].into_iter().flatten() {
-        if !half.is_undefined() && !vm.is_callable(half) {
-            return Err(vm.type_error("Getter or setter must be a function."));
-        }
-    }
-    let is_accessor = get.is_some() || set.is_some();
-    if is_accessor && (value.is_some() || writable.is_some()) {
-        return Err(vm.type_error("Invalid property descriptor. Cannot both specify accessors and a value or writable attribute."));
-    }
-    let old = vm.get_own(id, key);
-    if old.is_none() && vm.heap.obj(id).flags & EXTENSIBLE == 0 {
-        let label = vm.key_text(key);
-        return Err(vm.type_error(&format!(
-            "Cannot define property {label}, object is not extensible."
-        )));
-    }
-    if let Some(own) = old
-        && !own.attrs.configurable()
-    {
-        let same = value.is_none_or(|v| vm.same_value(v, own.value));
-        let narrowing = own.attrs.writable() && !own.attrs.accessor();
-        let ok = configurable != Some(true)
-            && enumerable.is_none_or(|e| e == own.attrs.enumerable())
-            && !is_accessor
-            && (narrowing || (same && writable != Some(true)));
-        let is_length = key == name::LENGTH && vm.is_array(Value::Obj(id));
-        if !ok {
-            let label = vm.key_text(key);
-            return Err(vm.type_error(&format!("Cannot redefine property: {label}")));
-        }
-        if is_length {
-            if let Some(value) = value {
-                vm.set_length(id, value)?;
-            }
-            if writable == Some(false) {
-                vm.heap.obj_mut(id).flags |= crate::object::FIXED_LENGTH;
-            }
-            return Ok(());
-        }
-    }
-    let pick = |new: Option<bool>, old: Option<bool>, bit: u8| {
-        if new.or(old).unwrap_or(false) { bit } else { 0 }
-    };
-    let shown = pick(
-        enumerable,
-        old.map(|o| o.attrs.enumerable()),
-        Attrs::ENUMERABLE,
-    );
-    let fixed = pick(
-        configurable,
-        old.map(|o| o.attrs.configurable()),
-        Attrs::CONFIGURABLE,
-    );
-    let was_accessor = old.is_some_and(|o| o.attrs.accessor());
-    if is_accessor || (was_accessor && value.is_none() && writable.is_none()) {
-        let pair = match old {
-            Some(own) if was_accessor => vm.accessor(own.value),
-            _ => (Value::Undefined, Value::Undefined),
-        };
-        let pair = Kind::Accessor(get.unwrap_or(pair.0), set.unwrap_or(pair.1));
-        let pair = vm.heap.alloc(None, pair);
-        return vm.define(
-            id,
-            key,
-            Attrs(shown | fixed | Attrs::ACCESSOR),
-            Value::Obj(pair),
-        );
-    }
-    let old_data = old.filter(|_| !was_accessor);
-    let write = pick(
-        writable,
-        old_data.map(|o| o.attrs.writable()),
-        Attrs::WRITABLE,
-    );
-    let value = value
-        .or(old_data.map(|o| o.value))
-        .unwrap_or(Value::Undefined);
-    vm.define(id, key, Attrs(shown | fixed | write), value)
-}
-
 fn to_string(vm: &mut Vm, args: Args) -> Res<Value> {
-    let this = vm.settle(args.this);
+    to_string_of(vm, args.this)
+}
+
+/// `Object.prototype.toString` of a value.
+pub(super) fn to_string_of(vm: &mut Vm, value: Value) -> Res<Value> {
+    let this = vm.settle(value);
     let default = match this {
         Value::Undefined => return Ok(vm.str("[object Undefined]")),
         Value::Null => return Ok(vm.str("[object Null]")),

@@ -1,94 +1,55 @@
-//! `Promise`.
+//! `Promise`: its constructor, its methods, and promises of other constructors by their capabilities (ECMA-262 27.2).
+//!
+//! What combines promises is in `promise_combinators`. Promises that nobody changed take a short way on which no program
+//! code runs.
 
-use crate::object::Kind;
+use crate::object::{Kind, Reaction};
 use crate::realm::{Builder, intrinsic as i, name};
 use crate::value::{Abrupt, ObjId, Res, Value};
-use crate::vm::{Args, ErrorType, Vm};
+use crate::vm::{Args, Vm};
 
 pub(super) fn install(b: &mut Builder) {
     let proto = i::PROMISE_PROTO;
     b.constructor(i::PROMISE, proto, "Promise", 1, construct);
+    b.species(i::PROMISE);
+    super::promise_combinators::install(b);
     b.methods(
         i::PROMISE,
         &[
-            ("all", 1, |vm, a| combinator(vm, a, Combinator::All)),
-            ("allSettled", 1, |vm, a| {
-                combinator(vm, a, Combinator::AllSettled)
-            }),
-            ("any", 1, |vm, a| combinator(vm, a, Combinator::Any)),
-            ("race", 1, |vm, a| combinator(vm, a, Combinator::Race)),
             ("resolve", 1, |vm, a| {
                 let value = a.get(vm, 0);
-                vm.promise_resolve(value).map(Value::Obj)
+                let this = vm.settle(a.this);
+                if !this.is_object() {
+                    return Err(
+                        vm.type_error("Promise.resolve called on a value that is no object.")
+                    );
+                }
+                resolve_with(vm, this, value)
             }),
             ("reject", 1, |vm, a| {
                 let value = a.get(vm, 0);
-                let promise = vm.new_promise();
-                vm.reject(promise, value);
-                Ok(Value::Obj(promise))
+                let capability = Capability::new(vm, a.this)?;
+                capability.reject(vm, value)?;
+                Ok(capability.promise)
             }),
-            ("withResolvers", 0, |vm, _| {
-                let promise = vm.new_promise();
-                let (resolve, reject) = vm.resolving_functions(promise);
-                let out = vm.object();
-                vm.define_field(out, name::PROMISE, Value::Obj(promise))?;
-                vm.define_field(out, name::RESOLVE, resolve)?;
-                vm.define_field(out, name::REJECT, reject)?;
-                Ok(Value::Obj(out))
-            }),
-            ("try", 1, |vm, a| {
-                let mut list = a.all(vm);
-                let f = if list.is_empty() {
-                    Value::Undefined
-                } else {
-                    list.remove(0)
-                };
-                let promise = vm.new_promise();
-                match vm.call(f, Value::Undefined, &list) {
-                    Ok(value) => vm.resolve(promise, value)?,
-                    Err(Abrupt::Throw(error)) => vm.reject(promise, error),
-                    Err(stop) => return Err(stop),
-                }
-                Ok(Value::Obj(promise))
-            }),
+            ("withResolvers", 0, with_resolvers),
+            ("try", 1, attempt),
         ],
     );
     b.methods(
         proto,
         &[
-            ("then", 2, |vm, a| {
-                let promise = this(vm, a)?;
-                let (ok, err) = (handler(vm, a, 0)?, handler(vm, a, 1)?);
-                Ok(Value::Obj(vm.then(promise, ok, err)))
-            }),
-            ("catch", 1, |vm, a| {
-                let promise = this(vm, a)?;
-                let err = handler(vm, a, 0)?;
-                Ok(Value::Obj(vm.then(promise, Value::Undefined, err)))
-            }),
-            ("finally", 1, |vm, a| {
-                let promise = this(vm, a)?;
-                let f = handler(vm, a, 0)?;
-                if !vm.is_callable(f) {
-                    return Ok(Value::Obj(vm.then(promise, f, f)));
-                }
-                let ok = vm.native_closure("finally", vec![f, Value::Bool(true)]);
-                let err = vm.native_closure("finally", vec![f, Value::Bool(false)]);
-                Ok(Value::Obj(vm.then(promise, ok, err)))
-            }),
+            ("then", 2, then),
+            ("catch", 1, catch),
+            ("finally", 1, finally),
         ],
     );
     b.tag(proto, "Promise");
     b.internal("resolve promise", 1, |vm, a| settle(vm, a, true));
     b.internal("reject promise", 1, |vm, a| settle(vm, a, false));
-    b.internal("finally", 1, |vm, a| {
-        let value = a.get(vm, 0);
-        let (f, fine) = (vm.closure_data(a.callee, 0), vm.closure_data(a.callee, 1));
-        let result = vm.call(f, Value::Undefined, &[])?;
-        let promise = vm.promise_resolve(result)?;
-        let next = vm.native_closure("constant", vec![value, fine]);
-        Ok(Value::Obj(vm.then(promise, next, Value::Undefined)))
-    });
+    b.internal("capability executor", 2, capability_executor);
+    b.internal("capability reaction", 1, capability_reaction);
+    b.internal("then finally", 1, then_finally);
     b.internal("constant", 0, |vm, a| {
         let value = vm.closure_data(a.callee, 0);
         if let Value::Bool(false) = vm.closure_data(a.callee, 1) {
@@ -97,21 +58,262 @@ pub(super) fn install(b: &mut Builder) {
             Ok(value)
         }
     });
-    b.internal("itself", 0, |vm, a| Ok(vm.closure_data(a.callee, 0)));
-    b.internal("member settled", 1, member_settled);
 }
 
-fn this(vm: &mut Vm, args: Args) -> Res<ObjId> {
-    match args.this.as_obj() {
-        Some(id) if matches!(vm.heap.kind(id), Kind::Promise(_)) => Ok(id),
-        _ => Err(vm.type_error("Method called on a value that is no promise.")),
+/// A promise and what settles it; a promise of the run's own needs no functions for that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Capability {
+    pub(super) promise: Value,
+    functions: Option<(Value, Value)>,
+}
+
+impl Capability {
+    /// `NewPromiseCapability`.
+    pub(super) fn new(vm: &mut Vm, constructor: Value) -> Res<Capability> {
+        let constructor = vm.settle(constructor);
+        if constructor.as_obj() == Some(i::PROMISE) {
+            return Ok(Capability {
+                promise: Value::Obj(vm.new_promise()),
+                functions: None,
+            });
+        }
+        if !vm.is_constructor(constructor) {
+            return Err(vm.type_error("A promise needs a constructor to be made by."));
+        }
+        let held = vm.array(vec![Value::Undefined, Value::Undefined]);
+        let executor = vm.native_closure("capability executor", vec![held]);
+        let promise = vm.construct(constructor, &[executor], constructor)?;
+        let functions = match vm.array_items(held)[..] {
+            [resolve, reject] => (resolve, reject),
+            _ => (Value::Undefined, Value::Undefined),
+        };
+        if !vm.is_callable(functions.0) || !vm.is_callable(functions.1) {
+            return Err(vm.type_error("Promise resolve or reject function is not callable."));
+        }
+        Ok(Capability {
+            promise,
+            functions: Some(functions),
+        })
     }
+
+    pub(super) fn resolve(self, vm: &mut Vm, value: Value) -> Res<()> {
+        match (self.functions, self.promise.as_obj()) {
+            (Some((resolve, _)), _) => vm.call(resolve, Value::Undefined, &[value]).map(|_| ()),
+            (None, Some(promise)) => vm.resolve(promise, value),
+            (None, None) => Ok(()),
+        }
+    }
+
+    pub(super) fn reject(self, vm: &mut Vm, error: Value) -> Res<()> {
+        match (self.functions, self.promise.as_obj()) {
+            (Some((_, reject)), _) => vm.call(reject, Value::Undefined, &[error]).map(|_| ()),
+            (None, Some(promise)) => {
+                vm.reject(promise, error);
+                Ok(())
+            }
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Settles by an outcome: the value resolves, an error rejects.
+    pub(super) fn settle(self, vm: &mut Vm, outcome: Res<Value>) -> Res<()> {
+        match outcome {
+            Ok(value) => self.resolve(vm, value),
+            Err(Abrupt::Throw(error)) => self.reject(vm, error),
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// The functions that settle it, made when it has none.
+    pub(super) fn functions(self, vm: &mut Vm) -> (Value, Value) {
+        match (self.functions, self.promise.as_obj()) {
+            (Some(functions), _) => functions,
+            (None, Some(promise)) => vm.resolving_functions(promise),
+            (None, None) => (Value::Undefined, Value::Undefined),
+        }
+    }
+}
+
+fn capability_executor(vm: &mut Vm, args: Args) -> Res<Value> {
+    let held = vm.closure_data(args.callee, 0);
+    let new = [args.get(vm, 0), args.get(vm, 1)];
+    let taken = vm.array_items(held).iter().any(|f| !f.is_undefined());
+    if taken {
+        return Err(vm.type_error("The promise executor was called already."));
+    }
+    if let Some(id) = held.as_obj()
+        && let Kind::Array(items) = vm.heap.kind_mut(id)
+    {
+        items.copy_from_slice(&new);
+    }
+    Ok(Value::Undefined)
+}
+
+/// `PromiseResolve`: the promise itself when the constructor made it, else a new one resolved with the value.
+pub(super) fn resolve_with(vm: &mut Vm, constructor: Value, value: Value) -> Res<Value> {
+    if vm.is_promise(value) {
+        let made_by = if vm.is_plain_promise(value) {
+            Value::Obj(i::PROMISE)
+        } else {
+            vm.get(value, name::CONSTRUCTOR)?
+        };
+        if vm.same_value(made_by, constructor) {
+            return Ok(value);
+        }
+    }
+    let capability = Capability::new(vm, constructor)?;
+    capability.resolve(vm, value)?;
+    Ok(capability.promise)
+}
+
+impl Vm {
+    /// Whether a promise has nothing of its own and nothing that it inherits was changed.
+    pub(crate) fn is_plain_promise(&self, value: Value) -> bool {
+        let Value::Obj(id) = value else {
+            return false;
+        };
+        matches!(self.heap.kind(id), Kind::Promise(_))
+            && self.heap.shape_of(id).table.order.is_empty()
+            && self.heap.proto_of(id) == Some(i::PROMISE_PROTO)
+            && self.is_untouched(i::PROMISE_PROTO)
+            && self.is_untouched(i::PROMISE)
+    }
+}
+
+fn with_resolvers(vm: &mut Vm, args: Args) -> Res<Value> {
+    let capability = Capability::new(vm, args.this)?;
+    let (resolve, reject) = capability.functions(vm);
+    let out = vm.object();
+    vm.define_field(out, name::PROMISE, capability.promise)?;
+    vm.define_field(out, name::RESOLVE, resolve)?;
+    vm.define_field(out, name::REJECT, reject)?;
+    Ok(Value::Obj(out))
+}
+
+/// `Promise.try`.
+fn attempt(vm: &mut Vm, args: Args) -> Res<Value> {
+    if !args.this.is_object() {
+        return Err(vm.type_error("Promise.try called on a value that is no object."));
+    }
+    let list = args.all(vm);
+    let (f, rest) = match list.split_first() {
+        Some((&f, rest)) => (f, rest),
+        None => (Value::Undefined, &[][..]),
+    };
+    let capability = Capability::new(vm, args.this)?;
+    let outcome = vm.call(f, Value::Undefined, rest);
+    capability.settle(vm, outcome)?;
+    Ok(capability.promise)
 }
 
 fn handler(vm: &mut Vm, args: Args, index: usize) -> Res<Value> {
     let value = args.get(vm, index);
     vm.refuse_callback(value)?;
     Ok(value)
+}
+
+fn then(vm: &mut Vm, args: Args) -> Res<Value> {
+    let Some(promise) = args.this.as_obj().filter(|_| vm.is_promise(args.this)) else {
+        return Err(vm.type_error("Method called on a value that is no promise."));
+    };
+    let (ok, err) = (handler(vm, args, 0)?, handler(vm, args, 1)?);
+    if vm.is_plain_promise(args.this) {
+        return Ok(Value::Obj(vm.then(promise, ok, err)));
+    }
+    let constructor = vm.species_of(promise, i::PROMISE)?;
+    let capability = Capability::new(vm, constructor)?;
+    let Some((resolve, reject)) = capability.functions else {
+        let derived = capability.promise.as_obj();
+        vm.react(
+            promise,
+            Reaction::Then {
+                fulfilled: ok,
+                rejected: err,
+                derived,
+            },
+        );
+        return Ok(capability.promise);
+    };
+    let mut reaction = |handler, fine| {
+        vm.native_closure(
+            "capability reaction",
+            vec![handler, resolve, reject, Value::Bool(fine)],
+        )
+    };
+    let (fulfilled, rejected) = (reaction(ok, true), reaction(err, false));
+    vm.react(
+        promise,
+        Reaction::Then {
+            fulfilled,
+            rejected,
+            derived: None,
+        },
+    );
+    Ok(capability.promise)
+}
+
+/// A promise settled whose derived promise belongs to another constructor.
+fn capability_reaction(vm: &mut Vm, args: Args) -> Res<Value> {
+    let value = args.get(vm, 0);
+    let data = |vm: &Vm, at| vm.closure_data(args.callee, at);
+    let (handler, resolve, reject) = (data(vm, 0), data(vm, 1), data(vm, 2));
+    let outcome = if vm.is_callable(handler) {
+        vm.call(handler, Value::Undefined, &[value])
+    } else if let Value::Bool(true) = data(vm, 3) {
+        Ok(value)
+    } else {
+        Err(Abrupt::Throw(value))
+    };
+    match outcome {
+        Ok(value) => vm.call(resolve, Value::Undefined, &[value]),
+        Err(Abrupt::Throw(error)) => vm.call(reject, Value::Undefined, &[error]),
+        Err(stop) => Err(stop),
+    }
+}
+
+/// Calls the receiver's own `then`.
+pub(super) fn invoke_then(vm: &mut Vm, this: Value, ok: Value, err: Value) -> Res<Value> {
+    if vm.is_plain_promise(this)
+        && let Some(promise) = this.as_obj()
+    {
+        return Ok(Value::Obj(vm.then(promise, ok, err)));
+    }
+    let method = vm.get(this, name::THEN)?;
+    vm.call(method, this, &[ok, err])
+}
+
+fn catch(vm: &mut Vm, args: Args) -> Res<Value> {
+    let err = handler(vm, args, 0)?;
+    invoke_then(vm, args.this, Value::Undefined, err)
+}
+
+fn finally(vm: &mut Vm, args: Args) -> Res<Value> {
+    let Some(id) = vm.settle(args.this).as_obj() else {
+        return Err(vm.type_error("Promise.prototype.finally called on a value that is no object."));
+    };
+    let f = handler(vm, args, 0)?;
+    let constructor = if vm.is_plain_promise(args.this) {
+        Value::Obj(i::PROMISE)
+    } else {
+        vm.species_of(id, i::PROMISE)?
+    };
+    if !vm.is_callable(f) {
+        return invoke_then(vm, args.this, f, f);
+    }
+    let ok = vm.native_closure("then finally", vec![f, Value::Bool(true), constructor]);
+    let err = vm.native_closure("then finally", vec![f, Value::Bool(false), constructor]);
+    invoke_then(vm, args.this, ok, err)
+}
+
+fn then_finally(vm: &mut Vm, args: Args) -> Res<Value> {
+    let value = args.get(vm, 0);
+    let data = |vm: &Vm, at| vm.closure_data(args.callee, at);
+    let (f, fine, constructor) = (data(vm, 0), data(vm, 1), data(vm, 2));
+    let result = vm.call(f, Value::Undefined, &[])?;
+    let promise = resolve_with(vm, constructor, result)?;
+    let next = vm.native_closure("constant", vec![value, fine]);
+    let method = vm.get(promise, name::THEN)?;
+    vm.call(method, promise, &[next])
 }
 
 fn construct(vm: &mut Vm, args: Args) -> Res<Value> {
@@ -122,9 +324,9 @@ fn construct(vm: &mut Vm, args: Args) -> Res<Value> {
     if !vm.is_callable(executor) {
         return Err(vm.type_error("Promise resolver is not a function."));
     }
+    let proto = vm.proto_of_new(args.new_target, i::PROMISE_PROTO)?;
     let promise = vm.new_promise();
-    if args.new_target.as_obj() != Some(i::PROMISE) {
-        let proto = vm.proto_of_new(args.new_target, i::PROMISE_PROTO)?;
+    if proto != i::PROMISE_PROTO {
         vm.heap.set_proto(promise, Some(proto));
     }
     let (resolve, reject) = vm.resolving_functions(promise);
@@ -162,153 +364,7 @@ fn settle(vm: &mut Vm, args: Args, fine: bool) -> Res<Value> {
     Ok(Value::Undefined)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Combinator {
-    All,
-    AllSettled,
-    Any,
-    Race,
-}
-
-fn combinator(vm: &mut Vm, args: Args, which: Combinator) -> Res<Value> {
-    let source = args.get(vm, 0);
-    let promise = vm.new_promise();
-    match combine(vm, source, promise, which) {
-        Ok(()) => {}
-        Err(Abrupt::Throw(error)) => vm.reject(promise, error),
-        Err(stop) => return Err(stop),
-    }
-    Ok(Value::Obj(promise))
-}
-
-/// `Promise.all` of an array.
-pub(super) fn all_of(vm: &mut Vm, list: Value) -> Res<Value> {
-    let promise = vm.new_promise();
-    combine(vm, list, promise, Combinator::All)?;
-    Ok(Value::Obj(promise))
-}
-
-fn combine(vm: &mut Vm, source: Value, promise: ObjId, which: Combinator) -> Res<()> {
-    let values = vm.collect_values(source)?;
-    let count = values.len();
-    if which == Combinator::Race && count == 0 {
-        return Err(
-            vm.invalid_data("Promise.race needs at least one member; an empty race never settles.")
-        );
-    }
-    let results = vm.array(vec![Value::Undefined; count]);
-    let state = vm.array(vec![Value::Num(count as f64), results, Value::Obj(promise)]);
-    let mut members = Vec::with_capacity(count);
-    for value in values {
-        members.push(vm.promise_resolve(value)?);
-    }
-    if count == 0 {
-        return finish(vm, state, which);
-    }
-    for (at, member) in members.into_iter().enumerate() {
-        let code = match which {
-            Combinator::All => 0.0,
-            Combinator::AllSettled => 1.0,
-            Combinator::Any => 2.0,
-            Combinator::Race => 3.0,
-        };
-        let data = |fine| {
-            vec![
-                state,
-                Value::Num(at as f64),
-                Value::Num(code),
-                Value::Bool(fine),
-            ]
-        };
-        let fulfilled = vm.native_closure("member settled", data(true));
-        let rejected = vm.native_closure("member settled", data(false));
-        vm.react(
-            member,
-            crate::object::Reaction::Then {
-                fulfilled,
-                rejected,
-                derived: None,
-            },
-        );
-    }
-    Ok(())
-}
-
-fn state_item(vm: &Vm, state: Value, index: usize) -> Value {
-    match state.as_obj().map(|id| vm.heap.kind(id)) {
-        Some(Kind::Array(items)) => items[index],
-        _ => Value::Undefined,
-    }
-}
-
-fn finish(vm: &mut Vm, state: Value, which: Combinator) -> Res<()> {
-    let results = state_item(vm, state, 1);
-    let Some(promise) = state_item(vm, state, 2).as_obj() else {
-        return Ok(());
-    };
-    if which == Combinator::Any {
-        let error = vm.make_error(ErrorType::Aggregate, None, "All promises were rejected");
-        vm.heap
-            .add_prop(error, name::ERRORS, crate::shape::Attrs::HIDDEN, results);
-        vm.reject(promise, Value::Obj(error));
-        return Ok(());
-    }
-    vm.resolve(promise, results)
-}
-
-fn member_settled(vm: &mut Vm, args: Args) -> Res<Value> {
-    let value = args.get(vm, 0);
-    let data = |vm: &Vm, at| vm.closure_data(args.callee, at);
-    let state = data(vm, 0);
-    let fine = matches!(data(vm, 3), Value::Bool(true));
-    let which = match data(vm, 2) {
-        Value::Num(0.0) => Combinator::All,
-        Value::Num(1.0) => Combinator::AllSettled,
-        Value::Num(2.0) => Combinator::Any,
-        _ => Combinator::Race,
-    };
-    let Some(promise) = state_item(vm, state, 2).as_obj() else {
-        return Ok(Value::Undefined);
-    };
-    match (which, fine) {
-        (Combinator::All, false) | (Combinator::Race, false) => vm.reject(promise, value),
-        (Combinator::Any, true) | (Combinator::Race, true) => vm.resolve(promise, value)?,
-        _ => {
-            let entry = if which == Combinator::AllSettled {
-                outcome(vm, value, fine)?
-            } else {
-                value
-            };
-            let at = if let Value::Num(n) = data(vm, 1) {
-                n as usize
-            } else {
-                0
-            };
-            if let Some(results) = state_item(vm, state, 1).as_obj()
-                && let Kind::Array(items) = vm.heap.kind_mut(results)
-            {
-                items[at] = entry;
-            }
-            let mut left = 1.0;
-            if let Some(id) = state.as_obj()
-                && let Kind::Array(items) = vm.heap.kind_mut(id)
-                && let Value::Num(n) = &mut items[0]
-            {
-                *n -= 1.0;
-                left = *n;
-            }
-            if left == 0.0 {
-                finish(vm, state, which)?;
-            }
-        }
-    }
-    Ok(Value::Undefined)
-}
-
-fn outcome(vm: &mut Vm, value: Value, fine: bool) -> Res<Value> {
-    let out = vm.object();
-    let status = vm.str(if fine { "fulfilled" } else { "rejected" });
-    vm.define_field(out, name::STATUS, status)?;
-    vm.define_field(out, if fine { name::VALUE } else { name::REASON }, value)?;
-    Ok(Value::Obj(out))
+/// The promise of an object of the run's own constructor.
+pub(super) fn plain(vm: &Vm, value: Value) -> Option<ObjId> {
+    value.as_obj().filter(|_| vm.is_plain_promise(value))
 }

@@ -1,92 +1,113 @@
-//! `RegExp`, and the string methods that work with it.
+//! `RegExp`: making expressions, executing them, and the objects that matches are.
+//!
+//! The methods that string methods delegate to are in `regexp_methods`.
 
 use super::string::part;
+use crate::atoms::SYM_MATCH;
 use crate::object::{Kind, RegExpData};
 use crate::realm::{Builder, intrinsic as i, name};
 use crate::regex::{Captures, Flags, MatchError, Regex};
+use crate::shape::Attrs;
 use crate::text::Text;
 use crate::value::{Abrupt, ObjId, Res, Stop, StrId, Value};
-use crate::vm::{Args, ErrorType, STRING_LIMIT, Vm};
+use crate::vm::{Args, ErrorType, Vm};
 use std::sync::Arc;
+
+/// Slot of `lastIndex` in every expression.
+const LAST_INDEX: usize = 0;
+
+/// The flags by letter, property and place in [`Flags`], in the order of the letters.
+const FLAGS: [(char, &str, fn(Flags) -> bool); 8] = [
+    ('d', "hasIndices", |f| f.indices),
+    ('g', "global", |f| f.global),
+    ('i', "ignoreCase", |f| f.ignore_case),
+    ('m', "multiline", |f| f.multiline),
+    ('s', "dotAll", |f| f.dot_all),
+    ('u', "unicode", |f| f.unicode),
+    ('v', "unicodeSets", |f| f.unicode_sets),
+    ('y', "sticky", |f| f.sticky),
+];
 
 pub(super) fn install(b: &mut Builder) {
     let proto = i::REGEXP_PROTO;
     b.constructor(i::REGEXP, proto, "RegExp", 2, construct);
+    b.species(i::REGEXP);
     b.methods(i::REGEXP, &[("escape", 1, escape)]);
     b.methods(
         proto,
         &[
             ("test", 1, |vm, a| {
-                let (id, text) = subject(vm, a)?;
-                Ok(Value::Bool(exec_raw(vm, id, text)?.is_some()))
+                let id = receiver(vm, a)?;
+                let text = subject(vm, a)?;
+                let found = exec_any(vm, id, text)?;
+                Ok(Value::Bool(!matches!(found, Value::Null)))
             }),
             ("exec", 1, |vm, a| {
-                let (id, text) = subject(vm, a)?;
+                let id = this(vm, a)?;
+                let text = subject(vm, a)?;
                 exec(vm, id, text)
             }),
             ("toString", 0, |vm, a| {
+                let id = receiver(vm, a)?;
                 let source = vm.intern("source");
-                let source = vm.get(a.this, source)?;
-                let flags = vm.get(a.this, name::FLAGS)?;
-                let (source, flags) = (vm.to_text(source)?, vm.to_text(flags)?);
-                vm.new_text(Text::new(&format!("/{source}/{flags}")))
+                let source = vm.get(Value::Obj(id), source)?;
+                let source = vm.to_str(source)?;
+                let flags = vm.get(Value::Obj(id), name::FLAGS)?;
+                let flags = vm.to_str(flags)?;
+                let slash = vm.text(Text::new("/"));
+                let mut out = slash;
+                for piece in [source, slash, flags] {
+                    out = vm.concat(out, piece)?;
+                }
+                Ok(Value::Str(out))
             }),
         ],
     );
-    b.getter(
-        proto,
-        "source",
-        |vm, a| {
-            let id = this(vm, a)?;
-            let Kind::RegExp(data) = vm.heap.kind(id) else {
-                return Ok(Value::Undefined);
-            };
-            Ok(Value::Str(data.source))
-        },
-        None,
-    );
-    b.getter(
-        proto,
-        "flags",
-        |vm, a| {
-            let id = this(vm, a)?;
-            let Kind::RegExp(data) = vm.heap.kind(id) else {
-                return Ok(Value::Undefined);
-            };
-            Ok(Value::Str(data.flags))
-        },
-        None,
-    );
-    b.getter(
-        proto,
-        "hasIndices",
-        |vm, a| flag(vm, a, |f| f.indices),
-        None,
-    );
-    b.getter(proto, "global", |vm, a| flag(vm, a, |f| f.global), None);
-    b.getter(
-        proto,
-        "ignoreCase",
-        |vm, a| flag(vm, a, |f| f.ignore_case),
-        None,
-    );
-    b.getter(
-        proto,
-        "multiline",
-        |vm, a| flag(vm, a, |f| f.multiline),
-        None,
-    );
-    b.getter(proto, "dotAll", |vm, a| flag(vm, a, |f| f.dot_all), None);
-    b.getter(proto, "unicode", |vm, a| flag(vm, a, |f| f.unicode), None);
-    b.getter(
-        proto,
-        "unicodeSets",
-        |vm, a| flag(vm, a, |f| f.unicode_sets),
-        None,
-    );
-    b.getter(proto, "sticky", |vm, a| flag(vm, a, |f| f.sticky), None);
+    b.getter(proto, "source", source, None);
+    b.getter(proto, "flags", flags, None);
+    macro_rules! flag_getters {
+        ($($at:literal),*) => {
+            $(b.getter(proto, FLAGS[$at].1, |vm, a| flag(vm, a, FLAGS[$at].2), None);)*
+        };
+    }
+    flag_getters!(0, 1, 2, 3, 4, 5, 6, 7);
+    super::regexp_methods::install(b);
 }
 
+fn source(vm: &mut Vm, args: Args) -> Res<Value> {
+    if args.this.as_obj() == Some(i::REGEXP_PROTO) {
+        return Ok(vm.str("(?:)"));
+    }
+    let id = this(vm, args)?;
+    match vm.heap.kind(id) {
+        Kind::RegExp(data) => Ok(Value::Str(data.source)),
+        _ => Ok(Value::Undefined),
+    }
+}
+
+/// The letters of the flags that the receiver's properties say it has.
+fn flags(vm: &mut Vm, args: Args) -> Res<Value> {
+    let id = receiver(vm, args)?;
+    let mut letters = String::new();
+    for (letter, property, _) in FLAGS {
+        let key = vm.intern(property);
+        let on = vm.get(Value::Obj(id), key)?;
+        if vm.truthy(on) {
+            letters.push(letter);
+        }
+    }
+    Ok(vm.str(&letters))
+}
+
+/// The object a method was called on, an expression or not.
+pub(super) fn receiver(vm: &mut Vm, args: Args) -> Res<ObjId> {
+    match vm.settle(args.this).as_obj() {
+        Some(id) => Ok(id),
+        None => Err(vm.type_error("RegExp method called on a value that is no object.")),
+    }
+}
+
+/// The expression a method was called on.
 fn this(vm: &mut Vm, args: Args) -> Res<ObjId> {
     match args.this {
         Value::Obj(id) if matches!(vm.heap.kind(id), Kind::RegExp(_)) => Ok(id),
@@ -103,37 +124,77 @@ fn flag(vm: &mut Vm, args: Args, pick: fn(Flags) -> bool) -> Res<Value> {
     Ok(Value::Bool(regex.is_some_and(|r| pick(r.flags))))
 }
 
-fn regex(vm: &Vm, id: ObjId) -> Option<Arc<Regex>> {
+pub(super) fn regex(vm: &Vm, id: ObjId) -> Option<Arc<Regex>> {
     match vm.heap.kind(id) {
         Kind::RegExp(data) => Some(Arc::clone(&data.regex)),
         _ => None,
     }
 }
 
+/// `IsRegExp`.
+pub(super) fn is_regexp(vm: &mut Vm, value: Value) -> Res<bool> {
+    let Some(id) = value.as_obj() else {
+        return Ok(false);
+    };
+    if let Kind::Tool(_) = vm.heap.kind(id) {
+        return Ok(false);
+    }
+    let matcher = vm.get(value, SYM_MATCH)?;
+    if !matcher.is_undefined() {
+        return Ok(vm.truthy(matcher));
+    }
+    Ok(matches!(vm.heap.kind(id), Kind::RegExp(_)))
+}
+
 fn construct(vm: &mut Vm, args: Args) -> Res<Value> {
     let (pattern, flags) = (args.get(vm, 0), args.get(vm, 1));
-    let (source, old_flags) = match pattern {
-        Value::Obj(id) if let Kind::RegExp(data) = vm.heap.kind(id) => {
-            (Value::Str(data.source), Some(data.flags))
+    let like_regexp = is_regexp(vm, pattern)?;
+    if !args.is_construct() && like_regexp && flags.is_undefined() {
+        let constructor = vm.get(pattern, name::CONSTRUCTOR)?;
+        if constructor.as_obj() == Some(i::REGEXP) {
+            return Ok(pattern);
         }
-        other => (other, None),
+    }
+    let (source, flags) = match pattern {
+        Value::Obj(id) if let Kind::RegExp(data) = vm.heap.kind(id) => {
+            let (source, old) = (data.source, data.flags);
+            (
+                Value::Str(source),
+                if flags.is_undefined() {
+                    Value::Str(old)
+                } else {
+                    flags
+                },
+            )
+        }
+        pattern if like_regexp => {
+            let key = vm.intern("source");
+            let source = vm.get(pattern, key)?;
+            let flags = match flags {
+                Value::Undefined => vm.get(pattern, name::FLAGS)?,
+                flags => flags,
+            };
+            (source, flags)
+        }
+        pattern => (pattern, flags),
     };
-    let source = if source.is_undefined() {
-        vm.key_str(name::EMPTY)
-    } else {
-        vm.to_str(source)?
-    };
-    let flags = match (flags, old_flags) {
-        (Value::Undefined, Some(old)) => old,
-        (Value::Undefined, None) => vm.key_str(name::EMPTY),
-        (flags, _) => vm.to_str(flags)?,
-    };
-    let id = make(vm, source, flags)?;
-    if args.is_construct() && args.new_target.as_obj() != Some(i::REGEXP) {
-        let proto = vm.proto_of_new(args.new_target, i::REGEXP_PROTO)?;
+    let proto = vm.proto_of_new(args.new_target, i::REGEXP_PROTO)?;
+    let id = create(vm, source, flags)?;
+    if proto != i::REGEXP_PROTO {
         vm.heap.set_proto(id, Some(proto));
     }
     Ok(Value::Obj(id))
+}
+
+/// `RegExpCreate`.
+pub(super) fn create(vm: &mut Vm, source: Value, flags: Value) -> Res<ObjId> {
+    let text = |vm: &mut Vm, value: Value| match value {
+        Value::Undefined => Ok(vm.key_str(name::EMPTY)),
+        value => vm.to_str(value),
+    };
+    let source = text(vm, source)?;
+    let flags = text(vm, flags)?;
+    make(vm, source, flags)
 }
 
 pub(super) fn make(vm: &mut Vm, source: StrId, flags: StrId) -> Res<ObjId> {
@@ -166,10 +227,17 @@ fn from_regex(vm: &mut Vm, regex: Arc<Regex>, source: StrId, flags: StrId) -> Ob
         regex,
         source,
         flags,
-        last_index: Value::Num(0.0),
     };
-    vm.heap
-        .alloc(Some(i::REGEXP_PROTO), Kind::RegExp(Box::new(data)))
+    let id = vm
+        .heap
+        .alloc(Some(i::REGEXP_PROTO), Kind::RegExp(Box::new(data)));
+    vm.heap.add_prop(
+        id,
+        name::LAST_INDEX,
+        Attrs(Attrs::WRITABLE),
+        Value::Num(0.0),
+    );
+    id
 }
 
 /// Source text that reads back as the same pattern between slashes.
@@ -247,16 +315,16 @@ fn escape(vm: &mut Vm, args: Args) -> Res<Value> {
     vm.new_text(Text::new(&out))
 }
 
-fn subject(vm: &mut Vm, args: Args) -> Res<(ObjId, StrId)> {
-    let id = this(vm, args)?;
+/// The text to match: the first argument.
+pub(super) fn subject(vm: &mut Vm, args: Args) -> Res<StrId> {
     let text = args.get(vm, 0);
     let text = vm.to_str(text)?;
     vm.heap.flatten(text);
-    Ok((id, text))
+    Ok(text)
 }
 
 /// Matches from a position, counting steps against the run's budgets.
-fn match_at(
+pub(super) fn match_at(
     vm: &mut Vm,
     regex: &Regex,
     text: StrId,
@@ -295,43 +363,73 @@ fn match_at(
 }
 
 /// `RegExpBuiltinExec` without the result object.
-fn exec_raw(vm: &mut Vm, id: ObjId, text: StrId) -> Res<Option<Captures>> {
+pub(super) fn exec_raw(vm: &mut Vm, id: ObjId, text: StrId) -> Res<Option<Captures>> {
     let Some(regex) = regex(vm, id) else {
         return Ok(None);
     };
-    let Kind::RegExp(data) = vm.heap.kind(id) else {
-        return Ok(None);
-    };
-    let last = data.last_index;
-    let advancing = regex.flags.global || regex.flags.sticky;
+    let last = vm.heap.obj(id).slots[LAST_INDEX];
     let last = vm.to_length(last)?;
+    let advancing = regex.flags.global || regex.flags.sticky;
     let start = if advancing { last } else { 0 };
     if start > vm.heap.str_len(text) {
-        set_last_index(vm, id, 0);
+        set_last_index(vm, id, 0)?;
         return Ok(None);
     }
     let found = match_at(vm, &regex, text, start, regex.flags.sticky)?;
     if advancing {
         let end = found.as_ref().and_then(|c| c[0]).map_or(0, |(_, end)| end);
-        set_last_index(vm, id, end);
+        set_last_index(vm, id, end)?;
     }
     Ok(found)
 }
 
-fn set_last_index(vm: &mut Vm, id: ObjId, value: usize) {
-    if let Kind::RegExp(data) = vm.heap.kind_mut(id) {
-        data.last_index = Value::Num(value as f64);
-    }
+/// Writes `lastIndex`, which a program may have made read-only.
+pub(super) fn set_last_index(vm: &mut Vm, id: ObjId, value: usize) -> Res<()> {
+    vm.put(Value::Obj(id), name::LAST_INDEX, Value::Num(value as f64))
 }
 
-fn exec(vm: &mut Vm, id: ObjId, text: StrId) -> Res<Value> {
+pub(super) fn exec(vm: &mut Vm, id: ObjId, text: StrId) -> Res<Value> {
     match exec_raw(vm, id, text)? {
         Some(captures) => match_object(vm, id, text, &captures),
         None => Ok(Value::Null),
     }
 }
 
-fn groups_object(vm: &mut Vm, regex: &Regex, values: &[Value]) -> Res<Value> {
+/// `RegExpExec`: the program's own `exec` when there is one.
+pub(super) fn exec_any(vm: &mut Vm, id: ObjId, text: StrId) -> Res<Value> {
+    if is_pristine(vm, id) {
+        return exec(vm, id, text);
+    }
+    let method = vm.intern("exec");
+    let method = vm.get(Value::Obj(id), method)?;
+    if vm.is_callable(method) {
+        let result = vm.call(method, Value::Obj(id), &[Value::Str(text)])?;
+        if !result.is_object() && !matches!(result, Value::Null) {
+            return Err(vm.type_error("The result of exec must be an object or null."));
+        }
+        return Ok(result);
+    }
+    if let Kind::RegExp(_) = vm.heap.kind(id) {
+        return exec(vm, id, text);
+    }
+    Err(vm.type_error("Receiver is not a RegExp."))
+}
+
+/// Whether an expression has nothing of its own and nothing that it inherits was changed, so that no program code can
+/// notice how its matches are found.
+pub(super) fn is_pristine(vm: &Vm, id: ObjId) -> bool {
+    let obj = vm.heap.obj(id);
+    let own = &vm.heap.shape_of(id).table.order;
+    matches!(obj.kind, Kind::RegExp(_))
+        && own.len() == 1
+        && matches!(obj.slots[LAST_INDEX], Value::Num(_))
+        && own[0].1.writable()
+        && vm.heap.proto_of(id) == Some(i::REGEXP_PROTO)
+        && vm.is_untouched(i::REGEXP_PROTO)
+        && vm.is_untouched(i::REGEXP)
+}
+
+pub(super) fn groups_object(vm: &mut Vm, regex: &Regex, values: &[Value]) -> Res<Value> {
     if regex.names.is_empty() {
         return Ok(Value::Undefined);
     }
@@ -348,7 +446,7 @@ fn groups_object(vm: &mut Vm, regex: &Regex, values: &[Value]) -> Res<Value> {
     Ok(Value::Obj(groups))
 }
 
-fn capture_values(vm: &mut Vm, text: StrId, captures: &Captures) -> Res<Vec<Value>> {
+pub(super) fn capture_values(vm: &mut Vm, text: StrId, captures: &Captures) -> Res<Vec<Value>> {
     captures
         .iter()
         .map(|c| match *c {
@@ -358,7 +456,7 @@ fn capture_values(vm: &mut Vm, text: StrId, captures: &Captures) -> Res<Vec<Valu
         .collect()
 }
 
-fn match_object(vm: &mut Vm, id: ObjId, text: StrId, captures: &Captures) -> Res<Value> {
+pub(super) fn match_object(vm: &mut Vm, id: ObjId, text: StrId, captures: &Captures) -> Res<Value> {
     let Some(regex) = regex(vm, id) else {
         return Ok(Value::Null);
     };
@@ -391,18 +489,11 @@ fn match_object(vm: &mut Vm, id: ObjId, text: StrId, captures: &Captures) -> Res
 }
 
 impl Vm {
-    /// A regular expression literal; each evaluation makes a new object of the pattern compiled once.
-    pub(crate) fn regexp_literal(&mut self, k: usize) -> Res<Value> {
-        let (source, flags) = self.program.regexes[k];
+    /// A regular expression literal; each evaluation makes a new object of the pattern compiled with the program.
+    pub(crate) fn regexp_literal(&mut self, k: usize) -> Value {
+        let (source, flags, regex) = self.program.regexes[k].clone();
         let (source, flags) = (self.key_str(source), self.key_str(flags));
-        if let Some(regex) = self.compiled_regex(k) {
-            return Ok(Value::Obj(from_regex(self, regex, source, flags)));
-        }
-        let id = make(self, source, flags)?;
-        if let Some(regex) = regex(self, id) {
-            self.keep_regex(k, regex);
-        }
-        Ok(Value::Obj(id))
+        Value::Obj(from_regex(self, regex, source, flags))
     }
 
     /// The text that a replacer's result stands for.
@@ -412,307 +503,4 @@ impl Vm {
         }
         self.to_str(value)
     }
-}
-
-/// Appends a replacement template with its `$` references filled in.
-pub(super) fn expand(
-    vm: &mut Vm,
-    template: StrId,
-    text: StrId,
-    captures: &[Option<(usize, usize)>],
-    groups: Value,
-    out: &mut Vec<u16>,
-) -> Res<()> {
-    vm.heap.flatten(template);
-    vm.heap.flatten(text);
-    let (start, end) = captures[0].unwrap_or((0, 0));
-    let mut at = 0;
-    while at < vm.heap.str_len(template) {
-        let t = vm.heap.flat(template);
-        let unit = t.at(at);
-        if unit != 0x24 || at + 1 >= t.len() {
-            out.push(unit);
-            at += 1;
-            continue;
-        }
-        let next = t.at(at + 1);
-        let source = vm.heap.flat(text);
-        match next {
-            0x24 => out.push(0x24),
-            0x26 => source.slice(start, end).push_to(out),
-            0x60 => source.slice(0, start).push_to(out),
-            0x27 => source
-                .slice(end.min(source.len()), source.len())
-                .push_to(out),
-            0x30..=0x39 => {
-                let one = (next - 0x30) as usize;
-                let two = t
-                    .get(at + 2)
-                    .filter(|u| (0x30..=0x39).contains(u))
-                    .map(|u| one * 10 + (u - 0x30) as usize);
-                let (number, width) = match two {
-                    Some(two) if two >= 1 && two < captures.len() => (two, 2),
-                    _ => (one, 1),
-                };
-                if number == 0 || number >= captures.len() {
-                    out.push(0x24);
-                    at += 1;
-                    continue;
-                }
-                if let Some((a, b)) = captures[number] {
-                    source.slice(a, b).push_to(out);
-                }
-                at += 1 + width;
-                continue;
-            }
-            0x3C if !groups.is_undefined() => {
-                let close = (at + 2..t.len()).find(|&i| t.at(i) == 0x3E);
-                let Some(close) = close else {
-                    out.push(0x24);
-                    at += 1;
-                    continue;
-                };
-                let label = t.slice(at + 2, close).to_utf8();
-                let key = vm.intern(&label);
-                let value = vm.get(groups, key)?;
-                if !value.is_undefined() {
-                    let value = vm.to_str(value)?;
-                    vm.heap.units(value).push_to(out);
-                }
-                at = close + 1;
-                continue;
-            }
-            _ => {
-                out.push(0x24);
-                at += 1;
-                continue;
-            }
-        }
-        at += 2;
-    }
-    Ok(())
-}
-
-pub(super) fn replace(vm: &mut Vm, id: ObjId, text: StrId, replacement: Value) -> Res<Value> {
-    let Some(regex) = regex(vm, id) else {
-        return Ok(Value::Str(text));
-    };
-    let function = vm.is_callable(replacement);
-    let template = if function {
-        None
-    } else {
-        Some(vm.to_str(replacement)?)
-    };
-    let matches = if regex.flags.global {
-        all_matches(vm, id, &regex, text)?
-    } else {
-        exec_raw(vm, id, text)?.into_iter().collect()
-    };
-    if matches.is_empty() {
-        return Ok(Value::Str(text));
-    }
-    let mut out: Vec<u16> = Vec::new();
-    let mut last = 0;
-    for captures in matches {
-        let (start, end) = captures[0].unwrap_or((0, 0));
-        vm.heap
-            .units(text)
-            .slice(last, start.max(last))
-            .push_to(&mut out);
-        match template {
-            None => {
-                let mut args = capture_values(vm, text, &captures)?;
-                let groups = groups_object(vm, &regex, &args)?;
-                args.push(Value::Num(start as f64));
-                args.push(Value::Str(text));
-                if !groups.is_undefined() {
-                    args.push(groups);
-                }
-                let result = vm.call(replacement, Value::Undefined, &args)?;
-                let piece = vm.to_replacement(result)?;
-                vm.heap.units(piece).push_to(&mut out);
-            }
-            Some(template) => {
-                let groups = if regex.names.is_empty() {
-                    Value::Undefined
-                } else {
-                    let values = capture_values(vm, text, &captures)?;
-                    groups_object(vm, &regex, &values)?
-                };
-                expand(vm, template, text, &captures, groups, &mut out)?;
-            }
-        }
-        if out.len() > STRING_LIMIT {
-            return Err(vm.range_error("Invalid string length"));
-        }
-        vm.charge(4)?;
-        last = end.max(last);
-    }
-    let len = vm.heap.str_len(text);
-    vm.heap.units(text).slice(last, len).push_to(&mut out);
-    vm.new_text(Text::from_units(out))
-}
-
-/// Every match of a global expression.
-fn all_matches(vm: &mut Vm, id: ObjId, regex: &Regex, text: StrId) -> Res<Vec<Captures>> {
-    set_last_index(vm, id, 0);
-    let mut list = Vec::new();
-    let mut at = 0;
-    let len = vm.heap.str_len(text);
-    while at <= len {
-        let Some(captures) = match_at(vm, regex, text, at, regex.flags.sticky)? else {
-            break;
-        };
-        let (start, end) = captures[0].unwrap_or((at, at));
-        at = if end == start {
-            advance(vm, text, end, regex)
-        } else {
-            end
-        };
-        list.push(captures);
-        vm.charge(8)?;
-        if list.len() % 1024 == 0 {
-            vm.reserve(list.len() * 64)?;
-        }
-    }
-    Ok(list)
-}
-
-fn advance(vm: &mut Vm, text: StrId, at: usize, regex: &Regex) -> usize {
-    let units = vm.heap.units(text);
-    if regex.flags.by_code_point() && at < units.len() {
-        at + units.code_point(at).1
-    } else {
-        at + 1
-    }
-}
-
-/// The expression that an argument stands for.
-fn to_regexp(vm: &mut Vm, value: Value, flags: &str) -> Res<ObjId> {
-    if let Value::Obj(id) = value
-        && let Kind::RegExp(_) = vm.heap.kind(id)
-    {
-        return Ok(id);
-    }
-    let source = if value.is_undefined() {
-        vm.key_str(name::EMPTY)
-    } else {
-        vm.to_str(value)?
-    };
-    let flags = vm.text(Text::new(flags));
-    make(vm, source, flags)
-}
-
-pub(super) fn string_match(vm: &mut Vm, args: Args) -> Res<Value> {
-    let text = super::string::this(vm, args)?;
-    let pattern = args.get(vm, 0);
-    let id = to_regexp(vm, pattern, "")?;
-    let Some(regex) = regex(vm, id) else {
-        return Ok(Value::Null);
-    };
-    if !regex.flags.global {
-        return exec(vm, id, text);
-    }
-    let matches = all_matches(vm, id, &regex, text)?;
-    if matches.is_empty() {
-        return Ok(Value::Null);
-    }
-    let out = vm.array(Vec::new());
-    for captures in matches {
-        let (start, end) = captures[0].unwrap_or((0, 0));
-        let piece = part(vm, text, start, end)?;
-        vm.push(out, piece)?;
-    }
-    Ok(out)
-}
-
-/// All matches as an array, which iterates like the standard's iterator and can be indexed besides.
-pub(super) fn string_match_all(vm: &mut Vm, args: Args) -> Res<Value> {
-    let text = super::string::this(vm, args)?;
-    let pattern = args.get(vm, 0);
-    let id = to_regexp(vm, pattern, "g")?;
-    let Some(regex) = regex(vm, id) else {
-        return Ok(Value::Null);
-    };
-    if !regex.flags.global {
-        return Err(
-            vm.type_error("String.prototype.matchAll called with a non-global RegExp argument.")
-        );
-    }
-    let out = vm.array(Vec::new());
-    for captures in all_matches(vm, id, &regex, text)? {
-        let found = match_object(vm, id, text, &captures)?;
-        vm.push(out, found)?;
-    }
-    Ok(out)
-}
-
-pub(super) fn string_search(vm: &mut Vm, args: Args) -> Res<Value> {
-    let text = super::string::this(vm, args)?;
-    let pattern = args.get(vm, 0);
-    let id = to_regexp(vm, pattern, "")?;
-    let Some(regex) = regex(vm, id) else {
-        return Ok(Value::Null);
-    };
-    let found = match_at(vm, &regex, text, 0, regex.flags.sticky)?;
-    Ok(Value::Num(
-        found
-            .and_then(|c| c[0])
-            .map_or(-1.0, |(start, _)| start as f64),
-    ))
-}
-
-pub(super) fn split(vm: &mut Vm, id: ObjId, text: StrId, limit: usize) -> Res<Value> {
-    let out = vm.array(Vec::new());
-    let Some(regex) = regex(vm, id) else {
-        return Ok(out);
-    };
-    let len = vm.heap.str_len(text);
-    if limit == 0 {
-        return Ok(out);
-    }
-    if len == 0 {
-        if match_at(vm, &regex, text, 0, true)?.is_none() {
-            vm.push(out, Value::Str(text))?;
-        }
-        return Ok(out);
-    }
-    let mut count = 0;
-    let (mut last, mut at) = (0, 0);
-    while at < len {
-        let Some(captures) = match_at(vm, &regex, text, at, false)? else {
-            break;
-        };
-        let (start, end) = captures[0].unwrap_or((at, at));
-        if start >= len {
-            break;
-        }
-        if end == start && end == last {
-            // An empty match where the last piece ended separates nothing.
-            at = advance(vm, text, start, &regex);
-            continue;
-        }
-        let piece = part(vm, text, last, start)?;
-        vm.push(out, piece)?;
-        count += 1;
-        if count == limit {
-            return Ok(out);
-        }
-        last = end;
-        for value in capture_values(vm, text, &captures)?.into_iter().skip(1) {
-            vm.push(out, value)?;
-            count += 1;
-            if count == limit {
-                return Ok(out);
-            }
-        }
-        at = if end == start {
-            advance(vm, text, end, &regex)
-        } else {
-            end
-        };
-    }
-    let piece = part(vm, text, last, len)?;
-    vm.push(out, piece)?;
-    Ok(out)
 }

@@ -165,9 +165,9 @@ pub(super) fn install(b: &mut Builder) {
             ("padEnd", 1, |vm, a| pad(vm, a, false)),
             ("replace", 2, |vm, a| replace(vm, a, false)),
             ("replaceAll", 2, |vm, a| replace(vm, a, true)),
-            ("match", 1, super::regexp::string_match),
-            ("matchAll", 1, super::regexp::string_match_all),
-            ("search", 1, super::regexp::string_search),
+            ("match", 1, super::regexp_methods::string_match),
+            ("matchAll", 1, super::regexp_methods::string_match_all),
+            ("search", 1, super::regexp_methods::string_search),
             ("localeCompare", 1, locale_compare),
             ("isWellFormed", 0, |vm, a| {
                 let id = this(vm, a)?;
@@ -198,7 +198,7 @@ pub(super) fn install(b: &mut Builder) {
         let alias = b.key(names[1]);
         b.alias(proto, alias, number);
     }
-    b.symbol_method(proto, SYM_ITERATOR, "[Symbol.iterator]", |vm, a| {
+    b.symbol_method(proto, SYM_ITERATOR, "[Symbol.iterator]", 0, |vm, a| {
         let id = this(vm, a)?;
         Ok(Value::Obj(vm.heap.alloc(
             Some(i::STRING_ITERATOR_PROTO),
@@ -255,12 +255,14 @@ fn needle(vm: &mut Vm, args: Args) -> Res<(StrId, StrId)> {
 
 /// As `needle`, refusing regular expressions.
 fn plain_needle(vm: &mut Vm, args: Args) -> Res<(StrId, StrId)> {
-    if let Value::Obj(id) = args.get(vm, 0)
-        && let Kind::RegExp(_) = vm.heap.kind(id)
-    {
+    let id = this(vm, args)?;
+    let needle = args.get(vm, 0);
+    if super::regexp::is_regexp(vm, needle)? {
         return Err(vm.type_error("First argument must not be a regular expression."));
     }
-    needle(vm, args)
+    let needle = vm.to_str(needle)?;
+    vm.heap.flatten(needle);
+    Ok((id, needle))
 }
 
 fn position(vm: &mut Vm, value: Value, id: StrId) -> Res<usize> {
@@ -460,27 +462,24 @@ fn pad(vm: &mut Vm, args: Args, at_start: bool) -> Res<Value> {
 }
 
 fn split(vm: &mut Vm, args: Args) -> Res<Value> {
+    if let Some(parts) = super::regexp_methods::delegated_split(vm, args)? {
+        return Ok(parts);
+    }
     let id = this(vm, args)?;
     let (separator, limit) = (args.get(vm, 0), args.get(vm, 1));
-    let limit = if limit.is_undefined() {
-        u32::MAX
-    } else {
-        crate::number::to_int32(vm.to_number(limit)?) as u32
-    } as usize;
-    if let Value::Obj(regexp) = separator
-        && let Kind::RegExp(_) = vm.heap.kind(regexp)
-    {
-        return super::regexp::split(vm, regexp, id, limit);
-    }
+    let limit = super::regexp_methods::to_limit(vm, limit)?;
     let out = vm.array(Vec::new());
+    let plain = match separator {
+        Value::Undefined => None,
+        separator => Some(vm.to_str(separator)?),
+    };
     if limit == 0 {
         return Ok(out);
     }
-    if separator.is_undefined() {
+    let Some(separator) = plain else {
         vm.push(out, Value::Str(id))?;
         return Ok(out);
-    }
-    let separator = vm.to_str(separator)?;
+    };
     vm.heap.flatten(separator);
     let len = vm.heap.str_len(id);
     let width = vm.heap.str_len(separator);
@@ -511,16 +510,11 @@ fn split(vm: &mut Vm, args: Args) -> Res<Value> {
 
 fn replace(vm: &mut Vm, args: Args, all: bool) -> Res<Value> {
     let (pattern, replacement) = (args.get(vm, 0), args.get(vm, 1));
-    let id = this(vm, args)?;
     vm.refuse_callback(replacement)?;
-    if let Value::Obj(regexp) = pattern
-        && let Kind::RegExp(data) = vm.heap.kind(regexp)
-    {
-        if all && !data.regex.flags.global {
-            return Err(vm.type_error("replaceAll must be called with a global RegExp."));
-        }
-        return super::regexp::replace(vm, regexp, id, replacement);
+    if let Some(replaced) = super::regexp_methods::delegated_replace(vm, args, all)? {
+        return Ok(replaced);
     }
+    let id = this(vm, args)?;
     let pattern = vm.to_str(pattern)?;
     vm.heap.flatten(pattern);
     let function = vm.is_callable(replacement);
@@ -548,8 +542,7 @@ fn replace(vm: &mut Vm, args: Args, all: bool) -> Res<Value> {
                 vm.heap.flatten(id);
             }
             Some(template) => {
-                let groups = [Some((at, at + width))];
-                super::regexp::expand(vm, template, id, &groups, Value::Undefined, &mut out)?;
+                super::substitution::expand_plain(vm, template, id, (at, at + width), &mut out)?;
             }
         }
         if out.len() > STRING_LIMIT {

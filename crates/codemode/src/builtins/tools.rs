@@ -387,7 +387,7 @@ impl Vm {
 
     /// Raises a fault prepared when compiling.
     pub(crate) fn fault(&mut self, k: usize) -> Abrupt {
-        use crate::op::Fault;
+        use crate::compiled::Fault;
         match self.program.faults[k].clone() {
             Fault::Unsupported { node, advice } => self.diagnostic_error(
                 ErrorType::Syntax,

@@ -2,7 +2,8 @@
 
 use super::expression::{binary_op, strip};
 use super::{Compiler, Enclosing};
-use crate::op::{Fault, Op, Reg};
+use crate::compiled::Fault;
+use crate::op::{Op, Reg};
 use crate::text::Text;
 use crate::value::Key;
 use oxc_ast::ast::{

@@ -3,7 +3,7 @@
 use super::Compiler;
 use super::assign::static_name;
 use super::expression::strip;
-use crate::op::{FuncKind, Op, Reg};
+use crate::op::{Op, Reg};
 use crate::text::Text;
 use crate::value::Key;
 use oxc_ast::ast::{
@@ -254,13 +254,6 @@ impl<'a> Compiler<'a> {
     }
 
     fn super_call(&mut self, arguments: &'a [Argument<'a>], dst: Reg) {
-        if self.f().kind != FuncKind::DerivedConstructor {
-            self.unsupported(
-                "Super",
-                "call super() directly in the constructor, not in an arrow function",
-            );
-            return;
-        }
         if arguments
             .iter()
             .all(|a| !matches!(a, Argument::SpreadElement(_)))
@@ -358,7 +351,7 @@ impl<'a> Compiler<'a> {
         let src = self.temp();
         match (p.kind, strip(&p.value)) {
             (PropertyKind::Init, Expression::FunctionExpression(f)) if p.method => {
-                self.method_function(f, src);
+                self.method_function(f, src, p.span);
                 self.emit(Op::SetHome {
                     func: src,
                     home: obj,
@@ -371,7 +364,7 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::DefElem { obj, key, src });
             }
             (PropertyKind::Get, Expression::FunctionExpression(f)) => {
-                self.method_function(f, src);
+                self.method_function(f, src, p.span);
                 self.emit(Op::SetHome {
                     func: src,
                     home: obj,
@@ -384,7 +377,7 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::DefGetter { obj, key, src });
             }
             (PropertyKind::Set, Expression::FunctionExpression(f)) => {
-                self.method_function(f, src);
+                self.method_function(f, src, p.span);
                 self.emit(Op::SetHome {
                     func: src,
                     home: obj,

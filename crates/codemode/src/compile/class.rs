@@ -4,10 +4,13 @@
 use super::assign::static_name;
 use super::function::{Body, Parts};
 use super::{Compiler, FnState, Var};
-use crate::op::{FuncKind, Op, Reg};
+use crate::compiled::FuncKind;
+use crate::op::{Op, Reg};
 use crate::text::Text;
 use crate::value::Key;
 use oxc_ast::ast::{self, ClassElement, MethodDefinitionKind, PropertyKey};
+use oxc_syntax::scope::ScopeId;
+use oxc_syntax::symbol::SymbolId;
 
 /// A field of an instance or of the class: where its key is kept and what it starts with.
 enum Member<'a> {
@@ -78,6 +81,13 @@ impl<'a> Compiler<'a> {
         self.enter_scope(scope, &[], false);
         let own = class.id.as_ref().and_then(|id| id.symbol_id.get());
         let inner = own.filter(|&s| Some(self.scoping.symbol_scope_id(s)) == scope);
+        // Inside, the name means the class whatever happens to the binding outside.
+        let named = own.filter(|&s| scope.is_some_and(|scope| self.is_named_within(s, scope)));
+        let held = named.map(|symbol| {
+            let (var, cell) = self.hidden_variable();
+            self.own_classes.push((symbol, var));
+            cell
+        });
         self.declare_privates(class);
         match &class.heritage {
             Some(heritage) => self.expr_to(&heritage.expression, block + 2),
@@ -106,12 +116,10 @@ impl<'a> Compiler<'a> {
                 func: reg,
             });
         }
+        if let Some(cell) = held {
+            self.emit(Op::SetCell { cell, src: block });
+        }
         if let Some(symbol) = inner {
-            self.initialise_symbol(symbol, block);
-        } else if let Some(symbol) = own
-            && self.place(Var::Symbol(symbol)).is_some()
-        {
-            // Static initialisers may already use the class by its name.
             self.initialise_symbol(symbol, block);
         }
         if !statics.is_empty() {
@@ -134,9 +142,22 @@ impl<'a> Compiler<'a> {
             });
         }
         self.emit(Op::Move { dst, src: block });
+        if held.is_some() {
+            self.own_classes.pop();
+        }
         self.privates.pop();
         self.leave_scope(scope);
         self.release(mark);
+    }
+
+    /// Whether a class is referred to by its name inside its own scope.
+    fn is_named_within(&self, symbol: SymbolId, class: ScopeId) -> bool {
+        let within = |scope: ScopeId| {
+            std::iter::successors(Some(scope), |&scope| self.scoping.scope_parent_id(scope))
+                .any(|scope| scope == class)
+        };
+        let mut references = self.scoping.get_resolved_references(symbol);
+        references.any(|reference| within(reference.scope_id()))
     }
 
     fn declare_privates(&mut self, class: &'a ast::Class<'a>) {
@@ -200,7 +221,8 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::SuperSpread { dst: start, start });
             }
             self.emit(Op::ReturnUndefined);
-            let func = self.finish_fn(name, 0, 0);
+            let source = self.place_in_source(class.span);
+            let func = self.finish_fn(name, (0, 0), source);
             self.program.funcs[index as usize] = func;
             return index;
         };
@@ -214,6 +236,7 @@ impl<'a> Compiler<'a> {
             is_generator: false,
             name,
             own_name: None,
+            span: class.span,
         })
     }
 
@@ -294,7 +317,7 @@ impl<'a> Compiler<'a> {
             let mark = self.mark();
             let src = self.temp();
             let key = self.temp();
-            self.method_function(&m.value, src);
+            self.method_function(&m.value, src, method_span(m));
             self.emit(Op::SetHome { func: src, home });
             self.load_str(key, Text::new(&format!("#{}", ident.name)));
             self.emit(Op::SetName {
@@ -314,7 +337,7 @@ impl<'a> Compiler<'a> {
         let key = self.temp();
         let src = self.temp();
         self.property_key(&m.key, static_name(&m.key, m.computed), key);
-        self.method_function(&m.value, src);
+        self.method_function(&m.value, src, method_span(m));
         self.emit(Op::SetHome { func: src, home });
         self.emit(Op::SetName {
             func: src,
@@ -390,7 +413,7 @@ impl<'a> Compiler<'a> {
         }
         self.emit(Op::ReturnUndefined);
         let name = self.key("");
-        let func = self.finish_fn(name, 0, 0);
+        let func = self.finish_fn(name, (0, 0), (0, 0));
         self.program.funcs[index as usize] = func;
         self.span = old;
         index
@@ -456,4 +479,13 @@ fn prefix(kind: MethodDefinitionKind) -> u8 {
         MethodDefinitionKind::Set => 2,
         _ => 0,
     }
+}
+
+/// The text of a method without `static`, which isn't part of the function.
+fn method_span(m: &ast::MethodDefinition<'_>) -> oxc_span::Span {
+    let mut span = m.span;
+    if m.r#static {
+        span.start += "static ".len() as u32;
+    }
+    span
 }

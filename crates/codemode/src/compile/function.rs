@@ -1,7 +1,8 @@
 //! Functions: parameters, the hoisted part of the body, and the closures made of them.
 
 use super::{Compiler, FnState, Var};
-use crate::op::{FuncKind, Op, Reg};
+use crate::compiled::FuncKind;
+use crate::op::{Op, Reg};
 use crate::value::Key;
 use oxc_ast::ast::{
     self, ArrowFunctionBody, BindingPattern, Expression, FormalParameters, Statement,
@@ -26,12 +27,24 @@ pub(super) struct Parts<'a> {
     pub(super) is_generator: bool,
     pub(super) name: Key,
     pub(super) own_name: Option<SymbolId>,
+    /// Where its text stands, which `toString` gives.
+    pub(super) span: oxc_span::Span,
 }
 
 impl<'a> Compiler<'a> {
     /// Compiles a function of the program and returns its number.
     pub(super) fn compile_function(&mut self, parts: &Parts<'a>) -> u32 {
         let old = self.span;
+        if parts.kind == FuncKind::Arrow {
+            let owner = self
+                .fns
+                .iter_mut()
+                .rev()
+                .find(|f| f.kind != FuncKind::Arrow);
+            if let Some(owner) = owner {
+                owner.shares_this = owner.kind == FuncKind::DerivedConstructor;
+            }
+        }
         let index = self.reserve_function();
         self.fns.push(FnState::new(
             parts.kind,
@@ -59,7 +72,8 @@ impl<'a> Compiler<'a> {
                 p.initializer.is_some() || matches!(p.pattern, BindingPattern::AssignmentPattern(_))
             })
             .unwrap_or(items.len());
-        let func = self.finish_fn(parts.name, items.len() as u16, length as u16);
+        let source = self.place_in_source(parts.span);
+        let func = self.finish_fn(parts.name, (items.len() as u16, length as u16), source);
         self.program.funcs[index as usize] = func;
         self.span = old;
         index
@@ -77,8 +91,11 @@ impl<'a> Compiler<'a> {
     fn prologue(&mut self, parts: &Parts<'a>) {
         let items = &parts.params.items;
         self.temps(items.len() as u32);
+        // With expressions among them, parameters come into being one after the other.
+        let in_order = has_expressions(parts.params);
         for (at, item) in items.iter().enumerate() {
-            if let BindingPattern::BindingIdentifier(ident) = &item.pattern
+            if !in_order
+                && let BindingPattern::BindingIdentifier(ident) = &item.pattern
                 && let Some(symbol) = ident.symbol_id.get()
             {
                 self.f().locals.insert(Var::Symbol(symbol), at as Reg);
@@ -97,13 +114,16 @@ impl<'a> Compiler<'a> {
             self.emit(Op::WrapCell { reg });
         }
         self.arguments_and_name(parts);
+        if in_order {
+            self.declare_parameters(parts.params);
+        }
         if let Some(scope) = parts.scope {
             let scoping = self.scoping;
             for &symbol in scoping.get_bindings(scope).values() {
                 self.declare(symbol, false);
             }
         }
-        self.bind_parameters(parts);
+        self.bind_parameters(parts, in_order);
         if parts.is_generator {
             self.emit(Op::InitialYield);
         }
@@ -138,7 +158,18 @@ impl<'a> Compiler<'a> {
         debug_assert!(flags.intersects(SymbolFlags::Function));
     }
 
-    fn bind_parameters(&mut self, parts: &Parts<'a>) {
+    /// Gives parameters their registers, empty until each is bound.
+    fn declare_parameters(&mut self, params: &'a FormalParameters<'a>) {
+        let rest = params.rest.iter().map(|rest| &rest.rest.argument);
+        let patterns = params.items.iter().map(|item| &item.pattern).chain(rest);
+        for ident in patterns.flat_map(|pattern| pattern.get_binding_identifiers()) {
+            if let Some(symbol) = ident.symbol_id.get() {
+                self.declare_empty(symbol);
+            }
+        }
+    }
+
+    fn bind_parameters(&mut self, parts: &Parts<'a>, in_order: bool) {
         for (at, item) in parts.params.items.iter().enumerate() {
             let reg = at as Reg;
             let mark = self.mark();
@@ -150,20 +181,14 @@ impl<'a> Compiler<'a> {
                 );
             }
             match (&item.pattern, &item.initializer) {
-                (BindingPattern::BindingIdentifier(_), None) => {}
-                (BindingPattern::BindingIdentifier(ident), Some(init)) => {
-                    let Some(symbol) = ident.symbol_id.get() else {
-                        continue;
-                    };
-                    let name = Some(ident.name.as_str());
-                    if self.captured[symbol.index()] {
-                        let value = self.temp();
-                        self.read_var(Var::Symbol(symbol), value);
-                        self.parameter_default(value, init, name);
-                        self.initialise(ident, value);
-                    } else {
-                        self.parameter_default(reg, init, name);
+                (BindingPattern::BindingIdentifier(ident), None) => {
+                    if in_order {
+                        self.initialise(ident, reg);
                     }
+                }
+                (BindingPattern::BindingIdentifier(ident), Some(init)) if in_order => {
+                    self.parameter_default(reg, init, Some(ident.name.as_str()));
+                    self.initialise(ident, reg);
                 }
                 (pattern, init) => {
                     if let Some(init) = init {
@@ -214,6 +239,7 @@ impl<'a> Compiler<'a> {
             is_generator: f.generator,
             name,
             own_name: None,
+            span: f.span,
         };
         self.closure(&parts, dst);
         self.initialise(id, dst);
@@ -235,13 +261,18 @@ impl<'a> Compiler<'a> {
             (None, None) => self.key(""),
         };
         let own_name = f.id.as_ref().and_then(|id| id.symbol_id.get());
-        self.function_value(f, dst, FuncKind::Normal, name, own_name);
+        self.function_value(f, dst, FuncKind::Normal, (name, own_name), f.span);
     }
 
     /// A method or accessor; its name is set at run time.
-    pub(super) fn method_function(&mut self, f: &'a ast::Function<'a>, dst: Reg) {
+    pub(super) fn method_function(
+        &mut self,
+        f: &'a ast::Function<'a>,
+        dst: Reg,
+        span: oxc_span::Span,
+    ) {
         let name = self.key("");
-        self.function_value(f, dst, FuncKind::Method, name, None);
+        self.function_value(f, dst, FuncKind::Method, (name, None), span);
     }
 
     fn function_value(
@@ -249,8 +280,8 @@ impl<'a> Compiler<'a> {
         f: &'a ast::Function<'a>,
         dst: Reg,
         kind: FuncKind,
-        name: Key,
-        own_name: Option<SymbolId>,
+        (name, own_name): (Key, Option<SymbolId>),
+        span: oxc_span::Span,
     ) {
         let parts = Parts {
             params: &f.params,
@@ -261,6 +292,7 @@ impl<'a> Compiler<'a> {
             is_generator: f.generator,
             name,
             own_name,
+            span,
         };
         self.closure(&parts, dst);
     }
@@ -291,7 +323,22 @@ impl<'a> Compiler<'a> {
             is_generator: false,
             name,
             own_name: None,
+            span: f.span,
         };
         self.closure(&parts, dst);
     }
+}
+
+/// Whether evaluating the parameters evaluates expressions.
+fn has_expressions(params: &FormalParameters<'_>) -> bool {
+    let plain =
+        |pattern: &BindingPattern<'_>| matches!(pattern, BindingPattern::BindingIdentifier(_));
+    let items = params.items.iter();
+    items
+        .clone()
+        .any(|item| item.initializer.is_some() || !plain(&item.pattern))
+        || params
+            .rest
+            .as_ref()
+            .is_some_and(|rest| !plain(&rest.rest.argument))
 }

@@ -1,7 +1,8 @@
 //! `for-of`, `for await`, `for-in`, and the closing of iterators.
 
 use super::{Compiler, Enclosing};
-use crate::op::{Handler, Op, Reg};
+use crate::compiled::Handler;
+use crate::op::{Op, Reg};
 use crate::value::Key;
 use oxc_ast::ast::{self, ForStatementLeft, VariableDeclarationKind};
 use oxc_span::GetSpan;

@@ -1,7 +1,8 @@
 //! Bindings: which are captured, where they live, and when reading them needs a check.
 
 use super::{Compiler, Var};
-use crate::op::{Capture, Fault, Op, Reg};
+use crate::compiled::{Capture, Fault};
+use crate::op::{Op, Reg};
 use crate::value::Key;
 use oxc_ast::ast::{BindingIdentifier, IdentifierReference, Statement};
 use oxc_semantic::Scoping;
@@ -141,6 +142,19 @@ impl<'a> Compiler<'a> {
         }
     }
 
+    /// Allocates a binding that is read too early until it is initialised.
+    pub(super) fn declare_empty(&mut self, symbol: SymbolId) {
+        let reg = self.temp();
+        self.f().locals.insert(Var::Symbol(symbol), reg);
+        self.ready[symbol.index()] = false;
+        if self.captured[symbol.index()] {
+            self.emit(Op::NewCell { dst: reg });
+        } else {
+            let at = self.emit(Op::LoadHole { dst: reg });
+            self.holes.insert(symbol, at);
+        }
+    }
+
     /// Forgets the bindings of a scope that ended, and drops the preparation of those whose early reads can't happen.
     pub(super) fn leave_scope(&mut self, scope: Option<ScopeId>) {
         let Some(scope) = scope else { return };
@@ -199,6 +213,14 @@ impl<'a> Compiler<'a> {
             .get()
             .and_then(|id| self.scoping.get_reference(id).symbol_id())
             .filter(|&s| self.has_value(s));
+        let own_class = symbol.and_then(|s| self.own_classes.iter().rev().find(|(c, _)| *c == s));
+        if let Some(&(_, var)) = own_class {
+            return Target::Variable {
+                symbol,
+                var: Var::Private(var),
+                checked: true,
+            };
+        }
         if let Some(symbol) = symbol {
             let local = self.f().locals.contains_key(&Var::Symbol(symbol));
             if local && self.initializing.contains(&symbol) {
@@ -358,11 +380,14 @@ impl<'a> Compiler<'a> {
                     self.emit(Op::CheckHole { src: dst, name });
                     self.release(mark);
                 }
-                let fixed = symbol.is_some_and(|s| {
-                    self.scoping
-                        .symbol_flags(s)
-                        .intersects(SymbolFlags::ConstVariable | SymbolFlags::FunctionExpression)
-                });
+                let own_class =
+                    symbol.is_some_and(|s| self.own_classes.iter().any(|(c, _)| *c == s));
+                let fixed = own_class
+                    || symbol.is_some_and(|s| {
+                        self.scoping.symbol_flags(s).intersects(
+                            SymbolFlags::ConstVariable | SymbolFlags::FunctionExpression,
+                        )
+                    });
                 if fixed {
                     self.fault(Fault::ConstAssign(name));
                 } else {

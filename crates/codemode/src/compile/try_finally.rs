@@ -4,7 +4,8 @@
 //! thrown value, 2 and up for the jumps and returns that pass through it, which continue behind the block.
 
 use super::{Compiler, Enclosing};
-use crate::op::{Handler, Op, Reg};
+use crate::compiled::Handler;
+use crate::op::{Op, Reg};
 use oxc_ast::ast;
 
 impl<'a> Compiler<'a> {

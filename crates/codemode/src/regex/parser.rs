@@ -3,6 +3,7 @@
 use super::Flags;
 use super::charset::{self, CharSet};
 use crate::text::Units;
+use oxc_syntax::identifier::{is_identifier_part, is_identifier_start};
 
 /// A parsed pattern.
 #[derive(Debug)]
@@ -57,30 +58,30 @@ pub(crate) struct Parsed {
 }
 
 /// Deepest nesting of groups and classes.
-const DEPTH_LIMIT: usize = 200;
+pub(super) const DEPTH_LIMIT: usize = 200;
 
 #[derive(Clone, Copy)]
-struct Modes {
-    fold: bool,
+pub(super) struct Modes {
+    pub(super) fold: bool,
     multiline: bool,
     dot_all: bool,
 }
 
-struct Parser<'a> {
-    text: Units<'a>,
-    at: usize,
-    unicode: bool,
-    sets: bool,
-    modes: Modes,
+pub(super) struct Parser<'a> {
+    pub(super) text: Units<'a>,
+    pub(super) at: usize,
+    pub(super) unicode: bool,
+    pub(super) sets: bool,
+    pub(super) modes: Modes,
     groups: usize,
-    total_groups: usize,
+    pub(super) total_groups: usize,
     names: Vec<(String, Vec<usize>)>,
-    has_names: bool,
-    named_refs: Vec<String>,
-    depth: usize,
+    pub(super) has_names: bool,
+    pub(super) named_refs: Vec<String>,
+    pub(super) depth: usize,
 }
 
-type Parse<T> = Result<T, String>;
+pub(super) type Parse<T> = Result<T, String>;
 
 pub(crate) fn parse(text: Units<'_>, flags: Flags) -> Parse<Parsed> {
     let (total_groups, has_names) = count_groups(text);
@@ -142,7 +143,7 @@ fn resolve(node: &mut Node, names: &[(String, Vec<usize>)], refs: &[String]) {
     }
 }
 
-const NAMED: usize = 1 << 40;
+pub(super) const NAMED: usize = 1 << 40;
 
 /// Capture groups of the pattern, and whether any has a name.
 fn count_groups(text: Units<'_>) -> (usize, bool) {
@@ -170,25 +171,25 @@ fn count_groups(text: Units<'_>) -> (usize, bool) {
 }
 
 impl Parser<'_> {
-    fn peek(&self) -> Option<char> {
+    pub(super) fn peek(&self) -> Option<char> {
         self.text
             .get(self.at)
             .map(|u| char::from_u32(u32::from(u)).unwrap_or('\u{FFFD}'))
     }
 
-    fn peek_at(&self, ahead: usize) -> Option<char> {
+    pub(super) fn peek_at(&self, ahead: usize) -> Option<char> {
         self.text
             .get(self.at + ahead)
             .map(|u| char::from_u32(u32::from(u)).unwrap_or('\u{FFFD}'))
     }
 
-    fn eat(&mut self, c: char) -> bool {
+    pub(super) fn eat(&mut self, c: char) -> bool {
         let found = self.peek() == Some(c);
         self.at += usize::from(found);
         found
     }
 
-    fn eat_all(&mut self, text: &str) -> bool {
+    pub(super) fn eat_all(&mut self, text: &str) -> bool {
         let end = self.at + text.len();
         let found = end <= self.text.len() && self.text.slice(self.at, end).is(text);
         if found {
@@ -198,7 +199,7 @@ impl Parser<'_> {
     }
 
     /// The next character: a code point in Unicode mode, a unit otherwise.
-    fn next(&mut self) -> Parse<u32> {
+    pub(super) fn next(&mut self) -> Parse<u32> {
         if self.at >= self.text.len() {
             return Err("Unexpected end of pattern".to_owned());
         }
@@ -284,13 +285,7 @@ impl Parser<'_> {
                 Node::Set { set, fold: false }
             }
             '(' => return self.group(seen),
-            '[' => {
-                let set = self.class()?;
-                Node::Set {
-                    set,
-                    fold: modes.fold,
-                }
-            }
+            '[' => self.class()?.into_node(modes.fold),
             '\\' => return self.atom_escape(),
             '*' | '+' | '?' => return Err("Nothing to repeat".to_owned()),
             '{' if self.unicode => return Err("Nothing to repeat".to_owned()),
@@ -396,6 +391,7 @@ impl Parser<'_> {
             };
             self.at += 1;
             match c {
+                ':' if !value && used.is_empty() => return Err("Invalid group".to_owned()),
                 ':' => return Ok(()),
                 '-' if value => value = false,
                 'i' | 'm' | 's' if !used.contains(&c) => {
@@ -411,7 +407,7 @@ impl Parser<'_> {
         }
     }
 
-    fn group_name(&mut self) -> Parse<String> {
+    pub(super) fn group_name(&mut self) -> Parse<String> {
         let mut name = String::new();
         loop {
             if self.at >= self.text.len() {
@@ -429,10 +425,11 @@ impl Parser<'_> {
                 c = self.unicode_escape(true).ok_or("Invalid Unicode escape")?;
             }
             let ch = char::from_u32(c).ok_or("Invalid capture group name")?;
-            let ok = ch == '$'
-                || ch == '_'
-                || ch.is_alphabetic()
-                || (!name.is_empty() && ch.is_alphanumeric());
+            let ok = if name.is_empty() {
+                is_identifier_start(ch)
+            } else {
+                is_identifier_part(ch)
+            };
             if !ok {
                 return Err("Invalid capture group name".to_owned());
             }
@@ -474,7 +471,7 @@ impl Parser<'_> {
         }
     }
 
-    fn decimal(&mut self) -> Option<u32> {
+    pub(super) fn decimal(&mut self) -> Option<u32> {
         let start = self.at;
         let mut value: u32 = 0;
         while let Some(digit) = self.peek().and_then(|c| c.to_digit(10)) {
@@ -512,368 +509,4 @@ impl Parser<'_> {
             captures: (first, self.groups),
         })
     }
-
-    fn atom_escape(&mut self) -> Parse<(Node, bool)> {
-        let fold = self.modes.fold;
-        match self.peek() {
-            Some('b') => {
-                self.at += 1;
-                return Ok((Node::WordEdge { negative: false }, false));
-            }
-            Some('B') => {
-                self.at += 1;
-                return Ok((Node::WordEdge { negative: true }, false));
-            }
-            Some('1'..='9') => {
-                let start = self.at;
-                let number = self.decimal().unwrap_or(0) as usize;
-                if number < self.total_groups {
-                    return Ok((
-                        Node::BackRef {
-                            groups: vec![number],
-                            fold,
-                        },
-                        true,
-                    ));
-                }
-                if self.unicode {
-                    return Err("Invalid escape".to_owned());
-                }
-                self.at = start;
-            }
-            Some('k') if self.unicode || self.has_names => {
-                self.at += 1;
-                if !self.eat('<') {
-                    return Err("Invalid named reference".to_owned());
-                }
-                let name = self.group_name()?;
-                self.named_refs.push(name);
-                let number = NAMED + self.named_refs.len() - 1;
-                return Ok((
-                    Node::BackRef {
-                        groups: vec![number],
-                        fold,
-                    },
-                    true,
-                ));
-            }
-            _ => {}
-        }
-        if let Some(set) = self.class_escape()? {
-            return Ok((Node::Set { set, fold }, true));
-        }
-        let c = self.character_escape(false)?;
-        Ok((Node::Char { c, fold }, true))
-    }
-
-    /// `\d`, `\w`, `\s`, `\p{..}` and their complements.
-    fn class_escape(&mut self) -> Parse<Option<CharSet>> {
-        let Some(c) = self.peek() else {
-            return Ok(None);
-        };
-        let set = match c {
-            'd' => charset::digits(),
-            'D' => charset::digits().negate(),
-            'w' => charset::word(),
-            'W' => charset::word().negate(),
-            's' => charset::space(),
-            'S' => charset::space().negate(),
-            'p' | 'P' if self.unicode => {
-                self.at += 1;
-                let mut expression = String::new();
-                if !self.eat('{') {
-                    return Err("Invalid property name".to_owned());
-                }
-                loop {
-                    match self.peek() {
-                        Some('}') => break,
-                        Some(c) => expression.push(c),
-                        None => return Err("Invalid property name".to_owned()),
-                    }
-                    self.at += 1;
-                }
-                self.at += 1;
-                let set = charset::property(&expression).ok_or("Invalid property name")?;
-                return Ok(Some(if c == 'P' { set.negate() } else { set }));
-            }
-            _ => return Ok(None),
-        };
-        self.at += 1;
-        Ok(Some(set))
-    }
-
-    fn character_escape(&mut self, in_class: bool) -> Parse<u32> {
-        let c = self.next()?;
-        let ch = char::from_u32(c).unwrap_or('\u{FFFD}');
-        Ok(match ch {
-            't' => 9,
-            'n' => 10,
-            'v' => 11,
-            'f' => 12,
-            'r' => 13,
-            'b' if in_class => 8,
-            '-' if in_class && self.unicode => 45,
-            'c' => match self.peek() {
-                Some(letter) if letter.is_ascii_alphabetic() => {
-                    self.at += 1;
-                    letter as u32 % 32
-                }
-                Some(other)
-                    if in_class && !self.unicode && (other.is_ascii_digit() || other == '_') =>
-                {
-                    self.at += 1;
-                    other as u32 % 32
-                }
-                _ if self.unicode => return Err("Invalid Unicode escape".to_owned()),
-                _ => {
-                    self.at -= 1;
-                    0x5C
-                }
-            },
-            '0'..='7' if !self.unicode => self.octal(c - 48),
-            '0' if !self.peek().is_some_and(|c| c.is_ascii_digit()) => 0,
-            'x' => match self.hex(2) {
-                Some(value) => value,
-                None if self.unicode => return Err("Invalid escape".to_owned()),
-                None => c,
-            },
-            'u' => match self.unicode_escape(self.unicode) {
-                Some(value) => value,
-                None if self.unicode => return Err("Invalid Unicode escape".to_owned()),
-                None => c,
-            },
-            _ if self.unicode => {
-                if "^$\\.*+?()[]{}|/".contains(ch)
-                    || (self.sets && in_class && "&-!#%,:;<=>@`~".contains(ch))
-                {
-                    c
-                } else {
-                    return Err("Invalid escape".to_owned());
-                }
-            }
-            'k' if self.has_names => return Err("Invalid named reference".to_owned()),
-            _ => c,
-        })
-    }
-
-    fn octal(&mut self, first: u32) -> u32 {
-        let mut value = first;
-        for _ in 0..2 {
-            match self.peek().and_then(|c| c.to_digit(8)) {
-                Some(digit) if value * 8 + digit <= 0o377 => {
-                    value = value * 8 + digit;
-                    self.at += 1;
-                }
-                _ => break,
-            }
-        }
-        value
-    }
-
-    fn hex(&mut self, digits: usize) -> Option<u32> {
-        let mut value = 0;
-        for ahead in 0..digits {
-            value = value * 16 + self.peek_at(ahead)?.to_digit(16)?;
-        }
-        self.at += digits;
-        Some(value)
-    }
-
-    /// What follows `\u`.
-    fn unicode_escape(&mut self, code_points: bool) -> Option<u32> {
-        if code_points && self.peek() == Some('{') {
-            let start = self.at;
-            self.at += 1;
-            let mut value: u32 = 0;
-            let mut any = false;
-            while let Some(digit) = self.peek().and_then(|c| c.to_digit(16)) {
-                value = value.saturating_mul(16).saturating_add(digit);
-                any = true;
-                self.at += 1;
-            }
-            if any && value <= 0x10_FFFF && self.eat('}') {
-                return Some(value);
-            }
-            self.at = start;
-            return None;
-        }
-        let first = self.hex(4)?;
-        if code_points
-            && (0xD800..0xDC00).contains(&first)
-            && self.peek() == Some('\\')
-            && self.peek_at(1) == Some('u')
-        {
-            let saved = self.at;
-            self.at += 2;
-            if let Some(second @ 0xDC00..=0xDFFF) = self.hex(4) {
-                return Some(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00));
-            }
-            self.at = saved;
-        }
-        Some(first)
-    }
-
-    fn class(&mut self) -> Parse<CharSet> {
-        self.depth += 1;
-        if self.depth > DEPTH_LIMIT {
-            return Err("Pattern nests too deeply".to_owned());
-        }
-        let negative = self.eat('^');
-        let set = if self.sets {
-            self.class_set()?
-        } else {
-            self.class_ranges()?
-        };
-        self.depth -= 1;
-        // Without regard to case, a negated class excludes every form of its members.
-        let set = if negative && self.modes.fold {
-            fold_closure(&set, self.unicode)
-        } else {
-            set
-        };
-        Ok(if negative { set.negate() } else { set })
-    }
-
-    fn class_ranges(&mut self) -> Parse<CharSet> {
-        let mut ranges = Vec::new();
-        loop {
-            if self.at >= self.text.len() {
-                return Err("Unterminated character class".to_owned());
-            }
-            if self.eat(']') {
-                return Ok(CharSet::new(ranges));
-            }
-            let low = self.class_atom()?;
-            if self.peek() == Some('-') && self.peek_at(1).is_some_and(|c| c != ']') {
-                self.at += 1;
-                let high = self.class_atom()?;
-                match (low, high) {
-                    (Ok(a), Ok(b)) if a > b => {
-                        return Err("Range out of order in character class".to_owned());
-                    }
-                    (Ok(a), Ok(b)) => ranges.push((a, b)),
-                    _ if self.unicode => return Err("Invalid character class".to_owned()),
-                    (low, high) => {
-                        push_atom(&mut ranges, low);
-                        ranges.push((45, 45));
-                        push_atom(&mut ranges, high);
-                    }
-                }
-            } else {
-                push_atom(&mut ranges, low);
-            }
-        }
-    }
-
-    fn class_atom(&mut self) -> Parse<Result<u32, CharSet>> {
-        if self.eat('\\') {
-            if let Some(set) = self.class_escape()? {
-                return Ok(Err(set));
-            }
-            return self.character_escape(true).map(Ok);
-        }
-        self.next().map(Ok)
-    }
-
-    /// The body of a class under the `v` flag.
-    fn class_set(&mut self) -> Parse<CharSet> {
-        let mut set = CharSet::default();
-        let mut first = true;
-        loop {
-            if self.at >= self.text.len() {
-                return Err("Unterminated character class".to_owned());
-            }
-            if self.eat(']') {
-                return Ok(set);
-            }
-            if !first && self.eat_all("&&") {
-                let right = self.set_operand()?;
-                set = set.intersect(&right);
-                continue;
-            }
-            if !first && self.eat_all("--") {
-                let right = self.set_operand()?;
-                set = set.subtract(&right);
-                continue;
-            }
-            first = false;
-            let part = self.set_operand()?;
-            set = set.union(&part);
-        }
-    }
-
-    fn set_operand(&mut self) -> Parse<CharSet> {
-        if self.eat('[') {
-            return self.class();
-        }
-        if self.eat_all("\\q{") {
-            return self.quoted_strings();
-        }
-        let low = match self.class_atom()? {
-            Ok(c) => c,
-            Err(set) => return Ok(set),
-        };
-        if let Some(c) = char::from_u32(low)
-            && "()[]{}/-|".contains(c)
-            && self.text.get(self.at.wrapping_sub(2)) != Some(0x5C)
-        {
-            return Err("Invalid character in character class".to_owned());
-        }
-        if self.peek() == Some('-') && self.peek_at(1) != Some('-') {
-            self.at += 1;
-            return match self.class_atom()? {
-                Ok(high) if low <= high => Ok(CharSet::new(vec![(low, high)])),
-                _ => Err("Range out of order in character class".to_owned()),
-            };
-        }
-        Ok(CharSet::new(vec![(low, low)]))
-    }
-
-    /// `\q{a|b}`; strings of more than one character aren't supported.
-    fn quoted_strings(&mut self) -> Parse<CharSet> {
-        let mut ranges = Vec::new();
-        let mut length = 0;
-        loop {
-            match self.class_atom()? {
-                Ok(0x7D) => return Ok(CharSet::new(ranges)),
-                Ok(0x7C) => length = 0,
-                Ok(_) if length == 1 => {
-                    return Err("strings in a character class aren't supported".to_owned());
-                }
-                Ok(c) => {
-                    length += 1;
-                    ranges.push((c, c));
-                }
-                Err(_) => return Err("Invalid escape".to_owned()),
-            }
-        }
-    }
-}
-
-fn push_atom(ranges: &mut Vec<(u32, u32)>, atom: Result<u32, CharSet>) {
-    match atom {
-        Ok(c) => ranges.push((c, c)),
-        Err(set) => ranges.extend(set.ranges),
-    }
-}
-
-/// The set with every case form of its members; large ranges are taken as they are.
-fn fold_closure(set: &CharSet, unicode: bool) -> CharSet {
-    let mut ranges = set.ranges.clone();
-    for &(a, b) in &set.ranges {
-        for c in a..=b.min(a + 2_000) {
-            let folded = charset::canonicalize(c, unicode);
-            ranges.push((folded, folded));
-            if let Some(ch) = char::from_u32(c) {
-                let forms = ch.to_lowercase().chain(ch.to_uppercase());
-                ranges.extend(
-                    forms
-                        .map(|o| o as u32)
-                        .filter(|&o| charset::canonicalize(o, unicode) == folded)
-                        .map(|o| (o, o)),
-                );
-            }
-        }
-    }
-    CharSet::new(ranges)
 }

@@ -1,8 +1,8 @@
 //! Properties: finding, reading, writing, defining, deleting and listing them.
 
-use super::{ARRAY_LIMIT, Vm};
-use crate::object::{self, EXTENSIBLE, FIXED_LENGTH, FROZEN_ELEMENTS, Kind, SEALED_ELEMENTS};
-use crate::op::FuncKind;
+use super::Vm;
+use crate::compiled::FuncKind;
+use crate::object::{self, FIXED_LENGTH, FROZEN_ELEMENTS, Kind, ODD_ELEMENTS, SEALED_ELEMENTS};
 use crate::realm::{intrinsic, name};
 use crate::shape::Attrs;
 use crate::value::{Key, ObjId, Res, Value};
@@ -37,7 +37,9 @@ impl Vm {
     /// Reads a property of any value.
     pub(crate) fn get(&mut self, target: Value, key: Key) -> Res<Value> {
         let value = self.get_lazy(target, key)?;
-        Ok(self.settle(value))
+        let value = self.settle(value);
+        self.pin(value);
+        Ok(value)
     }
 
     /// As `get`, but a built-in function may come back without an object of its own.
@@ -86,13 +88,22 @@ impl Vm {
                 if own.attrs.accessor() {
                     return self.run_getter(own.value, receiver);
                 }
+                self.pin(own.value);
                 return Ok(own.value);
+            }
+            if self.ends_lookup(at, key) {
+                return Ok(Value::Undefined);
             }
             match self.heap.proto_of(at) {
                 Some(proto) => at = proto,
                 None => return Ok(Value::Undefined),
             }
         }
+    }
+
+    /// Whether a lookup ends at this object although it lacks the property: a typed array answers for every numeric key.
+    pub(super) fn ends_lookup(&self, at: ObjId, key: Key) -> bool {
+        matches!(self.heap.kind(at), Kind::Typed(_)) && self.numeric_key(key).is_some()
     }
 
     pub(crate) fn run_getter(&mut self, pair: Value, receiver: Value) -> Res<Value> {
@@ -147,14 +158,17 @@ impl Vm {
             Kind::Array(items) => {
                 let flags = self.heap.obj(id).flags;
                 if let Some(index) = key.as_index() {
-                    return match items.get(index as usize) {
-                        None | Some(Value::Hole) => None,
-                        Some(&value) => Some(Own {
-                            value,
-                            attrs: element_attrs(flags),
-                            slot: None,
-                        }),
-                    };
+                    match items.get(index as usize) {
+                        None | Some(Value::Hole) if flags & ODD_ELEMENTS == 0 => return None,
+                        None | Some(Value::Hole) => {}
+                        Some(&value) => {
+                            return Some(Own {
+                                value,
+                                attrs: element_attrs(flags),
+                                slot: None,
+                            });
+                        }
+                    }
                 }
                 if key == name::LENGTH {
                     let writable = flags & (FIXED_LENGTH | FROZEN_ELEMENTS) == 0;
@@ -187,19 +201,10 @@ impl Vm {
                     });
                 }
             }
-            Kind::Bytes(bytes) => {
-                if let Some(index) = key.as_index() {
-                    return bytes
-                        .get(index as usize)
-                        .and_then(|&b| plain(Value::Num(f64::from(b))));
+            Kind::Typed(_) => {
+                if let Some(index) = self.numeric_key(key) {
+                    return self.typed_get(id, index?).and_then(plain);
                 }
-            }
-            Kind::RegExp(data) if key == name::LAST_INDEX => {
-                return Some(Own {
-                    value: data.last_index,
-                    attrs: Attrs(Attrs::WRITABLE),
-                    slot: None,
-                });
             }
             Kind::Closure(_) | Kind::Native(_) | Kind::NativeClosure(_) | Kind::Bound(_)
                 if matches!(key, name::NAME | name::LENGTH | name::PROTOTYPE) =>
@@ -293,307 +298,14 @@ impl Vm {
             if self.get_own(at, key).is_some() {
                 return Ok(true);
             }
+            if self.ends_lookup(at, key) {
+                return Ok(false);
+            }
             match self.heap.proto_of(at) {
                 Some(proto) => at = proto,
                 None => return Ok(false),
             }
         }
-    }
-
-    /// Assigns as strict code does: what can't be written throws.
-    pub(crate) fn put(&mut self, target: Value, key: Key, value: Value) -> Res<()> {
-        let id = match target {
-            Value::Obj(id) => id,
-            Value::Lazy(number) => self.native_object(number),
-            Value::Undefined | Value::Null | Value::Hole | Value::Cell(_) => {
-                let what = if matches!(target, Value::Null) {
-                    "null"
-                } else {
-                    "undefined"
-                };
-                let key = self.key_text(key);
-                return Err(self.type_error(&format!(
-                    "Cannot set properties of {what} (setting '{key}')."
-                )));
-            }
-            primitive => {
-                let label = self.key_text(key);
-                let what = self.type_name(primitive);
-                return Err(
-                    self.type_error(&format!("Cannot create property '{label}' on {what}."))
-                );
-            }
-        };
-        self.put_with(id, key, value, target)
-    }
-
-    /// Assigns to `receiver` a property looked up from `start`.
-    pub(crate) fn put_with(
-        &mut self,
-        start: ObjId,
-        key: Key,
-        value: Value,
-        receiver: Value,
-    ) -> Res<()> {
-        let mut at = start;
-        loop {
-            if let Kind::Tool(_) = self.heap.kind(at) {
-                return Err(self.type_error("Cannot assign to a tool path."));
-            }
-            if let Some(own) = self.get_own(at, key) {
-                if own.attrs.accessor() {
-                    let setter = self.accessor(own.value).1;
-                    if setter.is_undefined() {
-                        let key = self.key_text(key);
-                        let message = format!(
-                            "Cannot set property {key} of #<Object> which has only a getter."
-                        );
-                        return Err(self.type_error(&message));
-                    }
-                    self.call(setter, receiver, &[value])?;
-                    return Ok(());
-                }
-                if !own.attrs.writable() {
-                    return Err(self.read_only(key, at));
-                }
-                if receiver.as_obj() == Some(at) {
-                    return self.write_own(at, key, own, value);
-                }
-                break;
-            }
-            match self.heap.proto_of(at) {
-                Some(proto) => at = proto,
-                None => break,
-            }
-        }
-        let Some(id) = receiver.as_obj() else {
-            return Err(self.type_error("Cannot set a property of a primitive value."));
-        };
-        if let Some(own) = self.get_own(id, key) {
-            if own.attrs.accessor() || !own.attrs.writable() {
-                return Err(self.read_only(key, id));
-            }
-            return self.write_own(id, key, own, value);
-        }
-        self.add_own(id, key, value)
-    }
-
-    fn read_only(&mut self, key: Key, id: ObjId) -> crate::value::Abrupt {
-        let key = self.key_text(key);
-        let what = if matches!(self.heap.kind(id), Kind::Array(_)) {
-            "[object Array]"
-        } else {
-            "#<Object>"
-        };
-        self.type_error(&format!(
-            "Cannot assign to read only property '{key}' of object '{what}'."
-        ))
-    }
-
-    fn write_own(&mut self, id: ObjId, key: Key, own: Own, value: Value) -> Res<()> {
-        if let Some(slot) = own.slot {
-            self.heap.obj_mut(id).slots[slot as usize] = value;
-            return Ok(());
-        }
-        match self.heap.kind_mut(id) {
-            Kind::Array(items) => match key.as_index() {
-                Some(index) => items[index as usize] = value,
-                None => return self.set_length(id, value),
-            },
-            Kind::Bytes(_) => {
-                let byte = self.to_byte(value)?;
-                if let (Kind::Bytes(bytes), Some(index)) = (self.heap.kind_mut(id), key.as_index())
-                    && let Some(slot) = bytes.get_mut(index as usize)
-                {
-                    *slot = byte;
-                }
-            }
-            Kind::RegExp(data) => data.last_index = value,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn to_byte(&mut self, value: Value) -> Res<u8> {
-        Ok(crate::number::to_int32(self.to_number(value)?) as u8)
-    }
-
-    /// Adds an own property by assignment.
-    fn add_own(&mut self, id: ObjId, key: Key, value: Value) -> Res<()> {
-        if self.heap.obj(id).flags & EXTENSIBLE == 0 {
-            let key = self.key_text(key);
-            return Err(self.type_error(&format!(
-                "Cannot add property {key}, object is not extensible."
-            )));
-        }
-        if let Some(index) = key.as_index() {
-            match self.heap.kind(id) {
-                Kind::Array(_) => return self.put_element(id, index as usize, value),
-                Kind::Bytes(_) => return Ok(()),
-                _ => {}
-            }
-        }
-        self.reserve(64)?;
-        self.heap.add_prop(id, key, Attrs::DATA, value);
-        Ok(())
-    }
-
-    /// Writes an array element that doesn't exist yet, extending the array.
-    pub(crate) fn put_element(&mut self, id: ObjId, index: usize, value: Value) -> Res<()> {
-        if index >= ARRAY_LIMIT {
-            return Err(self.range_error("Invalid array length"));
-        }
-        let Kind::Array(items) = self.heap.kind(id) else {
-            return Ok(());
-        };
-        let len = items.len();
-        if index >= len {
-            if self.heap.obj(id).flags & FIXED_LENGTH != 0 {
-                return Err(self.read_only(name::LENGTH, id));
-            }
-            let more = index + 1 - len;
-            if more > 64 {
-                self.reserve(more * size_of::<Value>())?;
-                self.charge(more / 16)?;
-            }
-            self.heap.bytes += more * size_of::<Value>();
-        }
-        if let Kind::Array(items) = self.heap.kind_mut(id) {
-            if index > len {
-                items.resize(index, Value::Hole);
-            }
-            if index >= len {
-                items.push(value);
-            } else {
-                items[index] = value;
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn set_length(&mut self, id: ObjId, value: Value) -> Res<()> {
-        let number = self.to_number(value)?;
-        if number < 0.0 || number.trunc() != number || number > f64::from(u32::MAX) {
-            return Err(self.range_error("Invalid array length"));
-        }
-        let new = number as usize;
-        if new > ARRAY_LIMIT {
-            return Err(self.range_error("Invalid array length"));
-        }
-        let sealed = self.heap.obj(id).flags & SEALED_ELEMENTS != 0;
-        let Kind::Array(items) = self.heap.kind(id) else {
-            return Ok(());
-        };
-        let len = items.len();
-        if new < len && sealed {
-            return Err(self.type_error("Cannot delete property of a sealed array."));
-        }
-        if new > len {
-            self.reserve((new - len) * size_of::<Value>())?;
-            self.heap.bytes += (new - len) * size_of::<Value>();
-        }
-        if let Kind::Array(items) = self.heap.kind_mut(id) {
-            items.resize(new, Value::Hole);
-        }
-        Ok(())
-    }
-
-    /// `CreateDataProperty`: an own, plain property whatever the prototypes say.
-    pub(crate) fn define_field(&mut self, id: ObjId, key: Key, value: Value) -> Res<()> {
-        match self.get_own(id, key) {
-            None => self.add_own(id, key, value),
-            Some(own) if own.attrs == Attrs::DATA => self.write_own(id, key, own, value),
-            Some(own) if own.attrs.configurable() => self.define(id, key, Attrs::DATA, value),
-            Some(_) => {
-                let key = self.key_text(key);
-                Err(self.type_error(&format!("Cannot redefine property: {key}")))
-            }
-        }
-    }
-
-    /// Defines or redefines an own property with these attributes, unchecked.
-    pub(crate) fn define(&mut self, id: ObjId, key: Key, attrs: Attrs, value: Value) -> Res<()> {
-        if let Kind::Array(_) = self.heap.kind(id)
-            && let Some(index) = key.as_index()
-        {
-            if attrs == Attrs::DATA {
-                let exists = self.get_own(id, key);
-                return match exists {
-                    Some(own) => self.write_own(id, key, own, value),
-                    None => self.put_element(id, index as usize, value),
-                };
-            }
-            return Err(self.type_error("Array elements can only be plain data properties."));
-        }
-        if matches!(key, name::NAME | name::LENGTH | name::PROTOTYPE)
-            && self.heap.obj(id).is_callable()
-        {
-            self.prepare_function(id);
-        }
-        match self.heap.find_own(id, key) {
-            Some(slot) => {
-                if slot.attrs != attrs {
-                    self.heap.set_attrs(id, slot.index, attrs);
-                }
-                self.heap.obj_mut(id).slots[slot.index as usize] = value;
-            }
-            None => {
-                self.reserve(64)?;
-                self.heap.add_prop(id, key, attrs, value);
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds a getter or a setter, keeping the other half of an existing pair.
-    pub(crate) fn define_accessor(
-        &mut self,
-        id: ObjId,
-        key: Key,
-        half: (Option<Value>, Option<Value>),
-        enumerable: bool,
-    ) -> Res<()> {
-        let old = match self.get_own(id, key) {
-            Some(own) if own.attrs.accessor() => self.accessor(own.value),
-            _ => (Value::Undefined, Value::Undefined),
-        };
-        let pair = Kind::Accessor(half.0.unwrap_or(old.0), half.1.unwrap_or(old.1));
-        let pair = self.heap.alloc(None, pair);
-        let shown = if enumerable { Attrs::ENUMERABLE } else { 0 };
-        let attrs = Attrs(Attrs::CONFIGURABLE | Attrs::ACCESSOR | shown);
-        self.define(id, key, attrs, Value::Obj(pair))
-    }
-
-    /// Deletes; a property that can't be deleted throws.
-    pub(crate) fn delete(&mut self, target: Value, key: Key) -> Res<bool> {
-        let Some(id) = self.settle(target).as_obj() else {
-            if target.is_nullish() {
-                return Err(self.type_error("Cannot convert undefined or null to object."));
-            }
-            return Ok(true);
-        };
-        if let Kind::Tool(_) = self.heap.kind(id) {
-            return Err(self.type_error("Cannot delete a tool."));
-        }
-        let Some(own) = self.get_own(id, key) else {
-            return Ok(true);
-        };
-        if !own.attrs.configurable() {
-            let key = self.key_text(key);
-            return Err(self.type_error(&format!("Cannot delete property '{key}' of #<Object>.")));
-        }
-        match own.slot {
-            Some(slot) => self.heap.remove_prop(id, slot),
-            None => {
-                if let (Kind::Array(items), Some(index)) = (self.heap.kind_mut(id), key.as_index())
-                {
-                    items[index as usize] = Value::Hole;
-                } else {
-                    return Err(self.type_error("Cannot delete this property."));
-                }
-            }
-        }
-        Ok(true)
     }
 
     /// Own keys in the standard's order: indices, names, symbols. Private names are left out.
@@ -616,8 +328,7 @@ impl Vm {
                 keys.extend(count(self.heap.str_len(*text)));
                 keys.push(name::LENGTH);
             }
-            Kind::Bytes(bytes) => keys.extend(count(bytes.len())),
-            Kind::RegExp(_) => keys.push(name::LAST_INDEX),
+            Kind::Typed(window) => keys.extend(count(self.window_len(window).unwrap_or(0))),
             _ => {}
         }
         let table = &self.heap.shape_of(id).table;
@@ -629,8 +340,11 @@ impl Vm {
             .collect();
         indices.sort_unstable();
         if !indices.is_empty() {
-            indices.append(&mut keys);
-            keys = indices;
+            let names = keys.iter().position(|k| k.as_index().is_none());
+            let names = keys.split_off(names.unwrap_or(keys.len()));
+            keys.append(&mut indices);
+            keys.sort_unstable();
+            keys.extend(names);
         }
         let names = table.order.iter().map(|(k, _)| *k);
         keys.extend(
@@ -653,63 +367,6 @@ impl Vm {
                         .is_some_and(|own| own.attrs.enumerable())
             })
             .collect()
-    }
-
-    pub(crate) fn prevent_extensions(&mut self, id: ObjId) {
-        if self.heap.obj(id).flags & EXTENSIBLE != 0 {
-            self.heap.make_unique(id);
-            self.heap.obj_mut(id).flags &= !EXTENSIBLE;
-        }
-    }
-
-    /// `freeze` or `seal`.
-    pub(crate) fn set_integrity(&mut self, id: ObjId, frozen: bool) -> Res<()> {
-        if frozen && matches!(self.heap.kind(id), Kind::Bytes(b) if !b.is_empty()) {
-            return Err(self.type_error("Cannot freeze array buffer views with elements."));
-        }
-        if self.heap.obj(id).is_callable() {
-            self.prepare_function(id);
-        }
-        self.prevent_extensions(id);
-        let slots: Vec<Attrs> = self
-            .heap
-            .shape_of(id)
-            .table
-            .order
-            .iter()
-            .map(|(_, a)| *a)
-            .collect();
-        for (at, attrs) in slots.into_iter().enumerate() {
-            let mut new = attrs.0 & !Attrs::CONFIGURABLE;
-            if frozen && !attrs.accessor() {
-                new &= !Attrs::WRITABLE;
-            }
-            if new != attrs.0 {
-                self.heap.set_attrs(id, at as u32, Attrs(new));
-            }
-        }
-        let flags = if frozen {
-            FROZEN_ELEMENTS | SEALED_ELEMENTS | FIXED_LENGTH
-        } else {
-            SEALED_ELEMENTS
-        };
-        self.heap.obj_mut(id).flags |= flags;
-        Ok(())
-    }
-
-    pub(crate) fn is_integral(&mut self, id: ObjId, frozen: bool) -> bool {
-        if self.heap.obj(id).flags & EXTENSIBLE != 0 {
-            return false;
-        }
-        let keys = self.own_keys(id);
-        keys.into_iter().all(|key| {
-            self.get_own(id, key).is_none_or(|own| {
-                let fixed_array_length =
-                    key == name::LENGTH && matches!(self.heap.kind(id), Kind::Array(_));
-                let writable = own.attrs.writable() && !own.attrs.accessor();
-                (!own.attrs.configurable() || fixed_array_length) && !(frozen && writable)
-            })
-        })
     }
 
     /// Looks a method up; `None` when it is `undefined` or `null`.
@@ -741,7 +398,7 @@ impl Vm {
     }
 }
 
-fn element_attrs(flags: u8) -> Attrs {
+pub(super) fn element_attrs(flags: u8) -> Attrs {
     let mut attrs = Attrs::DATA.0;
     if flags & object::FROZEN_ELEMENTS != 0 {
         attrs &= !Attrs::WRITABLE;

@@ -1,7 +1,7 @@
 //! Reading and writing properties where they were found last time.
 
 use super::{Cache, NO_SHAPE, OWN, Vm};
-use crate::object::{EXTENSIBLE, Kind};
+use crate::object::{EXTENSIBLE, FIXED_LENGTH, Kind, ODD_ELEMENTS};
 use crate::realm::{intrinsic, name};
 use crate::shape::{Attrs, ShapeId};
 use crate::value::{CellId, Key, ObjId, Res, Value};
@@ -89,7 +89,7 @@ impl Vm {
         };
         let mut holder = start;
         loop {
-            if let Kind::Tool(_) = self.heap.kind(holder) {
+            if let Kind::Tool(_) | Kind::Typed(_) = self.heap.kind(holder) {
                 break;
             }
             if let Some(own) = self.get_own(holder, key) {
@@ -244,6 +244,13 @@ impl Vm {
                 return Ok(Value::Str(self.char_str(unit)));
             }
         }
+        if let (Value::Obj(id), Value::Num(n)) = (target, key)
+            && let Kind::Typed(_) = self.heap.kind(id)
+            && n >= 0.0
+            && n.trunc() == n
+        {
+            return Ok(self.typed_get(id, n as usize).unwrap_or(Value::Undefined));
+        }
         if target.is_nullish() {
             let key = if key.is_object() {
                 name::VALUE
@@ -260,7 +267,7 @@ impl Vm {
         if let (Value::Obj(id), Value::Num(n)) = (target, key)
             && let Kind::Array(items) = self.heap.kind(id)
             && items.len() as f64 == n
-            && self.heap.obj(id).flags & EXTENSIBLE != 0
+            && self.heap.obj(id).flags & (EXTENSIBLE | FIXED_LENGTH | ODD_ELEMENTS) == EXTENSIBLE
             && items.len() < super::ARRAY_LIMIT
         {
             if let Kind::Array(items) = self.heap.kind_mut(id) {

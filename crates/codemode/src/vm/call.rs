@@ -1,8 +1,8 @@
 //! Calling and constructing, from instructions and from built-in functions.
 
 use super::{CALL_LIMIT, Frame, Vm};
+use crate::compiled::FuncKind;
 use crate::object::Kind;
-use crate::op::FuncKind;
 use crate::realm::{intrinsic, name};
 use crate::value::{ObjId, Res, Value};
 
@@ -101,6 +101,11 @@ impl Vm {
             return self.run_nested(stop);
         }
         self.call_native(func, this, Value::Undefined, base, argc)
+    }
+
+    /// Runs a step of a recursion in Rust, on more host stack when little is left.
+    pub(crate) fn deeper<T>(&mut self, step: impl FnOnce(&mut Vm) -> T) -> T {
+        stacker::maybe_grow(RED_ZONE, STACK_CHUNK, || step(self))
     }
 
     pub(super) fn run_nested(&mut self, stop: usize) -> Res<Value> {
@@ -213,6 +218,9 @@ impl Vm {
             }
             _ => {}
         }
+        if func.shares_this && matches!(this, Value::Hole) {
+            this = Value::Cell(self.heap.cell(Value::Hole));
+        }
         let (params, regs, needs_args) =
             (func.params as usize, func.regs as usize, func.needs_args);
         let is_construct = !new_target.is_undefined() && func.kind != FuncKind::Arrow;
@@ -240,6 +248,7 @@ impl Vm {
             new_target,
             args,
             coroutine: None,
+            iteration: None,
         });
         self.top = base + regs;
         Ok(())

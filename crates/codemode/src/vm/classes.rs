@@ -1,8 +1,8 @@
 //! Closures, classes, `super` and private members.
 
 use super::Vm;
+use crate::compiled::{Capture, FuncKind};
 use crate::object::{Closure, Kind};
-use crate::op::{Capture, FuncKind};
 use crate::realm::{intrinsic, name};
 use crate::shape::Attrs;
 use crate::value::{Abrupt, Key, ObjId, Res, Value};
@@ -35,29 +35,33 @@ impl Vm {
                 },
             })
             .collect();
-        let (this, new_target, home) = match (func.kind, self.frames.last()) {
-            (FuncKind::Arrow, Some(frame)) => {
-                let home = match self.heap.kind(frame.closure) {
-                    Kind::Closure(closure) => closure.home,
-                    _ => None,
-                };
-                (frame.this, frame.new_target, home)
-            }
-            _ => (Value::Undefined, Value::Undefined, None),
+        let mut closure = Closure {
+            func: number,
+            captures,
+            this: Value::Undefined,
+            new_target: Value::Undefined,
+            home: None,
+            fields: None,
+            constructor: None,
         };
+        if func.kind == FuncKind::Arrow
+            && let Some(frame) = self.frames.last()
+        {
+            (closure.this, closure.new_target) = (frame.this, frame.new_target);
+            if let Kind::Closure(outer) = self.heap.kind(frame.closure) {
+                let kind = program.funcs[frame.func as usize].kind;
+                closure.home = outer.home;
+                closure.constructor = match kind {
+                    FuncKind::DerivedConstructor => Some(frame.closure),
+                    _ => outer.constructor,
+                };
+            }
+        }
         let proto = match (func.is_async, func.is_generator) {
             (false, false) => intrinsic::FUNCTION_PROTO,
             (true, false) => intrinsic::ASYNC_FUNCTION_PROTO,
             (false, true) => intrinsic::GENERATOR_FUNCTION_PROTO,
             (true, true) => intrinsic::ASYNC_GENERATOR_FUNCTION_PROTO,
-        };
-        let closure = Closure {
-            func: number,
-            captures,
-            this,
-            new_target,
-            home,
-            fields: None,
         };
         Value::Obj(
             self.heap
@@ -126,6 +130,9 @@ impl Vm {
             self.heap
                 .add_prop(id, crate::atoms::SYM_ITERATOR, Attrs::HIDDEN, values);
         }
+        let callee = Value::Obj(self.realm.callee);
+        self.heap
+            .add_prop(id, name::CALLEE, Attrs(Attrs::ACCESSOR), callee);
         Value::Obj(id)
     }
 
@@ -186,51 +193,71 @@ impl Vm {
     }
 
     pub(super) fn get_super(&mut self, key: Value) -> Res<Value> {
+        let this = self.bound_this()?;
         let key = self.to_key(key)?;
-        let this = self.frames.last().map_or(Value::Undefined, |f| f.this);
         match self.home().and_then(|home| self.heap.proto_of(home)) {
             Some(proto) => {
                 let value = self.get_from(proto, key, this)?;
                 Ok(self.settle(value))
             }
-            None => Ok(Value::Undefined),
+            None => Err(self.type_error("Cannot read properties of null through super.")),
         }
     }
 
     pub(super) fn set_super(&mut self, key: Value, value: Value) -> Res<()> {
+        let this = self.bound_this()?;
         let key = self.to_key(key)?;
-        let this = self.frames.last().map_or(Value::Undefined, |f| f.this);
         match self.home().and_then(|home| self.heap.proto_of(home)) {
             Some(proto) => self.put_with(proto, key, value, this),
-            None => self.put(this, key, value),
+            None => Err(self.type_error("Cannot set properties of null through super.")),
         }
+    }
+
+    /// `this` of the running function: a `ReferenceError` before `super()` made it.
+    pub(super) fn bound_this(&mut self) -> Res<Value> {
+        let this = self.frames.last().map_or(Value::Undefined, |f| f.this);
+        let this = match this {
+            Value::Cell(cell) => self.heap.cells[cell.0 as usize],
+            this => this,
+        };
+        if let Value::Hole = this {
+            return Err(self.error(
+                super::ErrorType::Reference,
+                "Must call super constructor in derived class before accessing 'this' or returning from derived constructor.",
+            ));
+        }
+        Ok(this)
     }
 
     pub(super) fn super_call(&mut self, args: &[Value]) -> Res<Value> {
         let Some(frame) = self.frames.last() else {
             return Ok(Value::Undefined);
         };
-        let (closure, new_target, this) = (frame.closure, frame.new_target, frame.this);
-        let parent = self
-            .heap
-            .proto_of(closure)
-            .map_or(Value::Undefined, Value::Obj);
+        let (closure, new_target) = (frame.closure, frame.new_target);
+        let constructor = match self.heap.kind(closure) {
+            Kind::Closure(arrow) => arrow.constructor.unwrap_or(closure),
+            _ => closure,
+        };
+        let parent = self.heap.proto_of(constructor);
+        let parent = parent.map_or(Value::Undefined, Value::Obj);
         if !self.is_constructor(parent) {
             return Err(self.type_error("Super constructor is not a constructor."));
         }
         let result = self.construct(parent, args, new_target)?;
-        if !matches!(this, Value::Hole)
-            || !matches!(self.frames.last().map(|f| f.this), Some(Value::Hole))
-        {
+        let this = match self.frames.last_mut().map(|frame| &mut frame.this) {
+            Some(Value::Cell(cell)) => Some(&mut self.heap.cells[cell.0 as usize]),
+            other => other,
+        };
+        let unbound = this.filter(|this| matches!(this, Value::Hole));
+        if let Some(this) = unbound {
+            *this = result;
+        } else {
             return Err(self.error(
                 super::ErrorType::Reference,
                 "Super constructor may only be called once.",
             ));
         }
-        if let Some(frame) = self.frames.last_mut() {
-            frame.this = result;
-        }
-        self.run_fields(closure, result)?;
+        self.run_fields(constructor, result)?;
         Ok(result)
     }
 
@@ -313,6 +340,19 @@ impl Vm {
         half: (Option<Value>, Option<Value>),
     ) -> Res<()> {
         let (id, key) = self.private_key(target, name)?;
+        let taken = match self.heap.find_own(id, key) {
+            Some(slot) if slot.attrs.accessor() => {
+                let (get, set) = self.accessor(self.heap.obj(id).slots[slot.index as usize]);
+                let both = |old: Value, new: Option<Value>| !old.is_undefined() && new.is_some();
+                both(get, half.0) || both(set, half.1)
+            }
+            slot => slot.is_some(),
+        };
+        if taken {
+            return Err(self.type_error(
+                "Cannot initialize the same private elements twice on the same object.",
+            ));
+        }
         self.define_accessor(id, key, half, false)
     }
 }

@@ -78,6 +78,11 @@ impl Vm {
             }
             return Err(self.type_error("Cannot convert object to primitive value."));
         }
+        self.ordinary_to_primitive(value, hint)
+    }
+
+    /// `OrdinaryToPrimitive`.
+    pub(crate) fn ordinary_to_primitive(&mut self, value: Value, hint: Hint) -> Res<Value> {
         let order = if hint == Hint::String {
             [name::TO_STRING, name::VALUE_OF]
         } else {

@@ -7,6 +7,13 @@ use crate::realm::{intrinsic, name};
 use crate::value::{Abrupt, ObjId, Res, Value};
 use std::collections::VecDeque;
 
+/// A parked frame that is back on the stack.
+struct Unparked {
+    base: usize,
+    /// Where a suspended `yield` finds how it is resumed.
+    mode: Option<usize>,
+}
+
 /// Most async functions that wait at once.
 const WAITING_LIMIT: usize = 10_000;
 
@@ -132,24 +139,33 @@ impl Vm {
         Ok(self.deliver(&frame, Value::Obj(id), stop))
     }
 
-    pub(super) fn park_yield(&mut self, value: Value, dst: u16, raw: bool) -> Res<Value> {
+    pub(super) fn park_yield(&mut self, value: Value, dst: u16, raw: bool) -> Res<Left> {
         let value = self.settle(value);
-        let Some(id) = self.frames.last().and_then(|f| f.coroutine) else {
-            return Ok(value);
+        let Some(frame) = self.frames.last() else {
+            return Ok(Left::Done(value));
+        };
+        let (iteration, to) = (frame.iteration, frame.dst);
+        let Some(id) = frame.coroutine else {
+            return Ok(Left::Done(value));
         };
         self.park(CoKind::Generator, dst, true);
         self.set_state(id, CoState::Suspended);
         self.frames.pop();
         self.generator_done = false;
         self.generator_raw = raw;
-        if self
-            .coroutine(id)
-            .is_some_and(|co| co.kind == CoKind::AsyncGenerator)
-        {
-            self.settle_request(id, Ok(value), false)?;
-            return Ok(Value::Undefined);
+        if let Some(iter) = iteration {
+            return self.yield_in_place(iter, to, value);
         }
-        Ok(value)
+        self.pin(value);
+        self.pin(Value::Obj(id));
+        let is_async = self
+            .coroutine(id)
+            .is_some_and(|co| co.kind == CoKind::AsyncGenerator);
+        if is_async {
+            self.settle_request(id, Ok(value), false)?;
+            return Ok(Left::Done(Value::Undefined));
+        }
+        Ok(Left::Done(value))
     }
 
     /// The frame of an async function or generator ended.
@@ -160,6 +176,12 @@ impl Vm {
     ) -> Res<Value> {
         let func = &self.program.funcs[frame.func as usize];
         let (is_async, is_generator) = (func.is_async, func.is_generator);
+        // The frame is gone, and resolving a promise may run program code.
+        let (Ok(value) | Err(value)) = outcome;
+        self.pin(value);
+        if let Some(id) = frame.coroutine {
+            self.pin(Value::Obj(id));
+        }
         if is_generator {
             let Some(id) = frame.coroutine else {
                 return outcome.map_err(Abrupt::Throw);
@@ -197,46 +219,55 @@ impl Vm {
         Ok(answer)
     }
 
-    /// Puts a parked frame back on the stack and runs it until it parks or ends.
-    fn resume(&mut self, id: ObjId, how: Resume, value: Value) -> Res<Value> {
-        let stop = self.frames.len();
-        if stop + self.native_depth >= super::CALL_LIMIT {
+    /// Puts a parked frame back on the stack. Tells where its registers start, and whether it ran before.
+    fn unpark(&mut self, id: ObjId, value: Value) -> Res<Unparked> {
+        if self.frames.len() + self.native_depth >= super::CALL_LIMIT {
             return Err(self.range_error("Maximum call stack size exceeded."));
         }
         let base = self.top;
         let regs = self.coroutine(id).map_or(0, |co| co.regs.len());
         self.ensure_stack(base + regs)?;
         let Kind::Coroutine(co) = self.heap.kind_mut(id) else {
-            return Ok(Value::Undefined);
+            return Err(self.type_error("Nothing waits here."));
         };
         let started = co.state != CoState::Start;
         co.state = CoState::Running;
-        let regs = std::mem::take(&mut co.regs);
-        let (dst, at_yield) = (co.dst as usize, co.at_yield);
-        let frame = Frame {
+        let (dst, at_yield, closure) = (co.dst as usize, co.at_yield, co.closure);
+        let mut frame = Frame {
             func: co.func,
             pc: co.pc,
             base: base as u32,
             dst: 0,
             is_construct: false,
-            closure: co.closure,
+            closure,
             this: co.this,
             new_target: Value::Undefined,
             args: co.args,
             coroutine: Some(id),
+            iteration: None,
         };
-        self.stack[base..base + regs.len()].copy_from_slice(&regs);
-        self.top = base + regs.len();
-        self.frames.push(frame);
-        if let Some(co) = self.coroutine_mut(id) {
-            co.regs = regs;
+        self.stack[base..base + regs].copy_from_slice(&co.regs);
+        if let Kind::Closure(arrow) = self.heap.kind(closure) {
+            frame.new_target = arrow.new_target;
         }
+        self.top = base + regs;
+        self.frames.push(frame);
         let at = base + dst;
         if started {
             self.stack[at] = value;
         }
-        let result = if started && at_yield {
-            self.stack[at + 1] = Value::Num(match how {
+        Ok(Unparked {
+            base,
+            mode: (started && at_yield).then_some(at + 1),
+        })
+    }
+
+    /// Puts a parked frame back on the stack and runs it until it parks or ends.
+    fn resume(&mut self, id: ObjId, how: Resume, value: Value) -> Res<Value> {
+        let stop = self.frames.len();
+        let unparked = self.unpark(id, value)?;
+        let result = if let Some(mode) = unparked.mode {
+            self.stack[mode] = Value::Num(match how {
                 Resume::Next => 0.0,
                 Resume::Throw => 1.0,
                 Resume::Return => 2.0,
@@ -251,8 +282,58 @@ impl Vm {
         } else {
             self.run_nested(stop)
         };
-        self.top = base;
+        self.top = unparked.base;
         result
+    }
+
+    /// Resumes the generator under an iteration of the running frame, when the iteration goes through a generator as such;
+    /// the machine then goes on in the generator's frame. `at` is the iteration's place on the stack, `iter` and `dst` are
+    /// the frame's registers for it and for the value.
+    pub(super) fn resume_in_place(&mut self, at: usize, iter: u16, dst: u16) -> Res<bool> {
+        let (Value::Obj(id), Value::Lazy(number)) = (self.stack[at], self.stack[at + 1]) else {
+            return Ok(false);
+        };
+        if Some(number) != self.generator_next || matches!(self.stack[at + 2], Value::Bool(true)) {
+            return Ok(false);
+        }
+        let waits = self.coroutine(id).is_some_and(|co| {
+            co.kind == CoKind::Generator && matches!(co.state, CoState::Start | CoState::Suspended)
+        });
+        if !waits {
+            return Ok(false);
+        }
+        // Until it yields: when it throws, the iteration is over.
+        self.stack[at + 2] = Value::Bool(true);
+        let unparked = self.unpark(id, Value::Undefined)?;
+        if let Some(mode) = unparked.mode {
+            self.stack[mode] = Value::Num(0.0);
+        }
+        if let Some(frame) = self.frames.last_mut() {
+            frame.dst = dst;
+            frame.iteration = Some(iter);
+        }
+        Ok(true)
+    }
+
+    /// A generator resumed in place yielded.
+    pub(super) fn yield_in_place(&mut self, iter: u16, dst: u16, value: Value) -> Res<Left> {
+        let Some(caller) = self.frames.last() else {
+            return Ok(Left::Done(value));
+        };
+        let base = caller.base as usize;
+        self.top = base + self.program.funcs[caller.func as usize].regs as usize;
+        let mut value = value;
+        if std::mem::replace(&mut self.generator_raw, false) {
+            let done = self.get(value, name::DONE)?;
+            if self.truthy(done) {
+                self.stack[base + dst as usize] = Value::Undefined;
+                return Ok(Left::Caller);
+            }
+            value = self.get(value, name::VALUE)?;
+        }
+        self.stack[base + dst as usize] = value;
+        self.stack[base + iter as usize + 2] = Value::Bool(false);
+        Ok(Left::Caller)
     }
 
     /// A promise that a parked frame waited for settled.

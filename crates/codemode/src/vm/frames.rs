@@ -2,8 +2,8 @@
 
 use super::Vm;
 use super::run::Left;
+use crate::compiled::FuncKind;
 use crate::object::Kind;
-use crate::op::FuncKind;
 use crate::value::{Abrupt, Value};
 
 impl Vm {
@@ -40,17 +40,24 @@ impl Vm {
             return self.leave_plainly(value, frame.dst, stop);
         }
         if frame.is_construct && !value.is_object() {
-            let this = frame.this;
+            let this = match frame.this {
+                Value::Cell(cell) => self.heap.cells[cell.0 as usize],
+                this => this,
+            };
+            // These errors are raised when the function has returned: its own handlers don't see them.
             if func.kind == FuncKind::DerivedConstructor && !value.is_undefined() {
-                return Left::Error(
-                    self.type_error("Derived constructors may only return object or undefined."),
-                );
+                let message = "Derived constructors may only return object or undefined.";
+                let error = self.type_error(message);
+                self.pop_frame(stop);
+                return Left::Error(error);
             }
             if matches!(this, Value::Hole) {
-                return Left::Error(self.error(
+                let error = self.error(
                     super::ErrorType::Reference,
                     "Must call super constructor in derived class before accessing 'this' or returning from derived constructor.",
-                ));
+                );
+                self.pop_frame(stop);
+                return Left::Error(error);
             }
             value = this;
         }
@@ -87,7 +94,11 @@ impl Vm {
         }
         if let Some(caller) = self.frames.last() {
             let at = caller.base as usize + frame.dst as usize;
-            self.stack[at] = value;
+            // A generator that an iteration resumed is done; what it returned is nobody's.
+            self.stack[at] = match frame.iteration {
+                Some(_) => Value::Undefined,
+                None => value,
+            };
         }
         Left::Caller
     }

@@ -33,6 +33,22 @@ impl Vm {
             && self.is_pristine(intrinsic::ARRAY_ITERATOR_PROTO, name::NEXT, "next")
     }
 
+    /// The elements of an array, holes looked up in the prototypes.
+    pub(crate) fn dense_items(&mut self, array: Value) -> Res<Vec<Value>> {
+        let mut items = self.array_items(array);
+        for (at, item) in items.iter_mut().enumerate() {
+            if let Value::Hole = item {
+                *item = self.get(array, Key::index(at as u32))?;
+            }
+        }
+        Ok(items)
+    }
+
+    /// The iterator and the `next` of an iteration.
+    pub(crate) fn iteration_at(&self, at: usize) -> (Value, Value) {
+        (self.stack[at], self.stack[at + 1])
+    }
+
     fn not_iterable(&mut self, value: Value) -> Abrupt {
         let what = match value {
             Value::Undefined => "undefined".to_owned(),
@@ -71,11 +87,15 @@ impl Vm {
         self.stack[at] = iterator;
         self.stack[at + 2] = Value::Bool(false);
         let next = self.get_lazy(iterator, name::NEXT)?;
-        self.stack[at + 1] = next;
+        // A number there means an array's position; as a `next` it is no function anyway.
+        self.stack[at + 1] = match next {
+            Value::Num(_) => Value::Null,
+            next => next,
+        };
         Ok(())
     }
 
-    pub(super) fn open_async_iterator(&mut self, source: Value, at: usize) -> Res<()> {
+    pub(crate) fn open_async_iterator(&mut self, source: Value, at: usize) -> Res<()> {
         if source.is_nullish() {
             return Err(self.not_iterable(source));
         }
@@ -138,11 +158,37 @@ impl Vm {
         // The slot after the state keeps the source alive.
         self.stack[at + 3] = source;
         self.open_iterator(source, at)?;
+        self.step_through(at, body)
+    }
+
+    /// As `iterate`, through an iterator itself.
+    pub(crate) fn iterate_iterator(
+        &mut self,
+        iterator: Value,
+        mut body: impl FnMut(&mut Vm, Value) -> Res<bool>,
+    ) -> Res<()> {
+        let at = self.iteration_place()?;
+        let result = match self.set_iterator(iterator, at) {
+            Ok(()) => self.step_through(at, &mut body),
+            Err(error) => Err(error),
+        };
+        self.top = at;
+        result
+    }
+
+    fn step_through(
+        &mut self,
+        at: usize,
+        body: &mut dyn FnMut(&mut Vm, Value) -> Res<bool>,
+    ) -> Res<()> {
+        let pins = self.pin_mark();
         loop {
+            self.release_pins(pins);
             let value = self.iterator_step(at)?;
             if matches!(self.stack[at + 2], Value::Bool(true)) {
                 return Ok(());
             }
+            self.pin(value);
             self.charge(1)?;
             match body(self, value) {
                 Ok(true) => {}
@@ -170,7 +216,10 @@ impl Vm {
                 && let Some(&value) = items.get(n as usize)
             {
                 self.stack[at + 1] = Value::Num(n + 1.0);
-                return Ok(value.or_undefined());
+                return match value {
+                    Value::Hole => self.get(iterator, Key::index(n as u32)),
+                    value => Ok(value),
+                };
             }
             self.stack[at + 2] = Value::Bool(true);
             return Ok(Value::Undefined);
@@ -255,14 +304,14 @@ impl Vm {
 
     pub(super) fn spread_into(&mut self, target: Value, source: Value) -> Res<()> {
         if self.is_plain_array(source) {
-            let items = self.array_items(source);
+            let items = self.dense_items(source)?;
             self.reserve(items.len() * size_of::<Value>())?;
             self.charge(items.len() / 8)?;
             self.heap.bytes += items.len() * size_of::<Value>();
             if let Some(id) = target.as_obj()
                 && let Kind::Array(out) = self.heap.kind_mut(id)
             {
-                out.extend(items.into_iter().map(Value::or_undefined));
+                out.extend(items);
                 if out.len() > super::ARRAY_LIMIT {
                     return Err(self.range_error("Invalid array length"));
                 }

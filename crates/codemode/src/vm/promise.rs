@@ -43,6 +43,8 @@ impl Vm {
     pub(crate) fn promise_resolve(&mut self, value: Value) -> Res<ObjId> {
         if let Some(id) = value.as_obj()
             && self.promise(id).is_some()
+            && (self.is_plain_promise(value)
+                || self.get(value, name::CONSTRUCTOR)?.as_obj() == Some(intrinsic::PROMISE))
         {
             return Ok(id);
         }
@@ -194,6 +196,8 @@ impl Vm {
     pub(crate) fn run_next_job(&mut self) -> Res<()> {
         if let Some(job) = self.jobs.pop_front() {
             self.current_job = Some(job);
+            // Between jobs no Rust code holds a value.
+            self.heap.pins.clear();
             self.charge(1)?;
             if self.heap.bytes > self.heap.collect_at {
                 self.collect_if_due_quietly()?;

@@ -2,11 +2,10 @@
 
 use super::Vm;
 use super::operators::{Arith, number_arith, power, remainder};
+use crate::compiled::Func;
 use crate::number::to_int32;
 use crate::object::{EXTENSIBLE, Kind};
-use crate::op::{Func, Op};
-use crate::realm::name;
-use crate::shape::Attrs;
+use crate::op::Op;
 use crate::value::{Abrupt, Res, Value};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -21,8 +20,21 @@ pub(super) enum Left {
 }
 
 impl Vm {
-    /// Runs until only `stop` frames are left.
+    /// Runs until only `stop` frames are left. What the caller has pinned stays pinned meanwhile.
     pub(super) fn run(&mut self, stop: usize) -> Res<Value> {
+        let base = self.heap.pins.len();
+        let outer = std::mem::replace(&mut self.pin_base, base);
+        let result = self.run_frames(stop);
+        self.heap.pins.truncate(base);
+        self.pin_base = outer;
+        match result {
+            Ok(value) | Err(Abrupt::Throw(value)) => self.pin(value),
+            Err(Abrupt::Stop(_)) => {}
+        }
+        result
+    }
+
+    fn run_frames(&mut self, stop: usize) -> Res<Value> {
         let program = Arc::clone(&self.program);
         loop {
             let Some(frame) = self.frames.last() else {
@@ -141,36 +153,16 @@ impl Vm {
                 Op::LoadNum { dst, k } => reg!(dst) = Value::Num(self.program.nums[k as usize]),
                 Op::LoadInt { dst, value } => reg!(dst) = Value::Num(f64::from(value)),
                 Op::LoadStr { dst, key } => reg!(dst) = Value::Str(self.key_str(key)),
-                Op::LoadBig { dst, k } => {
-                    let value = self.program.bigs[k as usize].clone();
-                    reg!(dst) = attempt!(self.new_big(value));
-                }
                 Op::LoadUndefined { dst } => reg!(dst) = Value::Undefined,
                 Op::LoadNull { dst } => reg!(dst) = Value::Null,
                 Op::LoadBool { dst, value } => reg!(dst) = Value::Bool(value),
                 Op::LoadHole { dst } => reg!(dst) = Value::Hole,
                 Op::LoadThis { dst } => {
                     let this = self.frames.last().map_or(Value::Undefined, |f| f.this);
-                    if matches!(this, Value::Hole) {
-                        sync!();
-                        return Left::Error(self.error(
-                            super::ErrorType::Reference,
-                            "Must call super constructor in derived class before accessing 'this' or returning from derived constructor.",
-                        ));
-                    }
-                    reg!(dst) = this;
-                }
-                Op::LoadNewTarget { dst } => {
-                    reg!(dst) = self
-                        .frames
-                        .last()
-                        .map_or(Value::Undefined, |f| f.new_target);
-                }
-                Op::LoadCallee { dst } => {
-                    reg!(dst) = self
-                        .frames
-                        .last()
-                        .map_or(Value::Undefined, |f| Value::Obj(f.closure));
+                    reg!(dst) = match this {
+                        Value::Hole | Value::Cell(_) => attempt!(self.bound_this()),
+                        this => this,
+                    };
                 }
                 Op::Move { dst, src } => reg!(dst) = reg!(src),
                 Op::NewCell { dst } => reg!(dst) = Value::Cell(self.heap.cell(Value::Hole)),
@@ -352,15 +344,6 @@ impl Vm {
                     };
                 }
                 Op::Not { dst, src } => reg!(dst) = Value::Bool(!self.truthy(reg!(src))),
-                Op::BitNot { dst, src } => {
-                    let x = reg!(src);
-                    reg!(dst) = attempt!(self.bit_not(x));
-                }
-                Op::TypeOf { dst, src } => {
-                    let x = reg!(src);
-                    reg!(dst) = self.type_of(x);
-                }
-
                 Op::Jump { to } => jump!(to),
                 Op::JumpTrue { src, to } => {
                     if self.truthy(reg!(src)) {
@@ -509,25 +492,6 @@ impl Vm {
                     reg!(dst) = attempt!(self.get_elem(target, key));
                     reg!(dst + 1) = target;
                 }
-                Op::DeleteElem { dst, obj, key } => {
-                    let (target, key) = (reg!(obj), reg!(key));
-                    sync!();
-                    if target.is_nullish() {
-                        return Left::Error(
-                            self.type_error("Cannot convert undefined or null to object."),
-                        );
-                    }
-                    let key = attempt!(self.to_key(key));
-                    reg!(dst) = Value::Bool(attempt!(self.delete(target, key)));
-                }
-                Op::GetSuper { dst, key } => {
-                    let key = reg!(key);
-                    reg!(dst) = attempt!(self.get_super(key));
-                }
-                Op::SetSuper { key, src } => {
-                    let (key, value) = (reg!(key), reg!(src));
-                    attempt!(self.set_super(key, value));
-                }
                 Op::GetPrivate { dst, obj, name } => {
                     let (target, name) = (reg!(obj), reg!(name));
                     reg!(dst) = attempt!(self.get_private(target, name));
@@ -536,57 +500,6 @@ impl Vm {
                     let (target, name, value) = (reg!(obj), reg!(name), reg!(src));
                     attempt!(self.set_private(target, name, value));
                 }
-                Op::DefPrivate { obj, name, src } => {
-                    let (target, name, value) = (reg!(obj), reg!(name), reg!(src));
-                    attempt!(self.define_private(target, name, value, Attrs(Attrs::WRITABLE)));
-                }
-                Op::DefPrivateMethod { obj, name, src } => {
-                    let (target, name, value) = (reg!(obj), reg!(name), reg!(src));
-                    attempt!(self.define_private(target, name, value, Attrs(0)));
-                }
-                Op::DefPrivateGetter { obj, name, src } => {
-                    let (target, name, value) = (reg!(obj), reg!(name), reg!(src));
-                    attempt!(self.define_private_accessor(target, name, (Some(value), None)));
-                }
-                Op::DefPrivateSetter { obj, name, src } => {
-                    let (target, name, value) = (reg!(obj), reg!(name), reg!(src));
-                    attempt!(self.define_private_accessor(target, name, (None, Some(value))));
-                }
-                Op::HasPrivate { dst, obj, name } => {
-                    let (target, name) = (reg!(obj), reg!(name));
-                    sync!();
-                    let (Some(id), Value::Sym(key)) = (target.as_obj(), name) else {
-                        return Left::Error(self.type_error("Cannot use 'in' operator to search for a private field in a value that is no object."));
-                    };
-                    reg!(dst) = Value::Bool(self.heap.find_own(id, key).is_some());
-                }
-                Op::NewPrivateName { dst, name } => {
-                    let text = self.atoms.text(name).clone();
-                    reg!(dst) = Value::Sym(self.atoms.symbol(Some(text), true, false));
-                }
-                Op::ToKey { dst, src } => {
-                    let value = reg!(src);
-                    if !matches!(value, Value::Str(_) | Value::Sym(_) | Value::Num(_)) {
-                        let key = attempt!(self.to_key(value));
-                        reg!(dst) = self.key_value(key);
-                    } else {
-                        reg!(dst) = value;
-                    }
-                }
-                Op::RequireObject { src } => {
-                    let value = reg!(src);
-                    if value.is_nullish() {
-                        sync!();
-                        let what = if matches!(value, Value::Null) {
-                            "null"
-                        } else {
-                            "undefined"
-                        };
-                        let message = format!("Cannot destructure '{what}' as it is {what}.");
-                        return Left::Error(self.type_error(&message));
-                    }
-                }
-
                 Op::NewObject { dst } => reg!(dst) = Value::Obj(self.object()),
                 Op::DefField { obj, site, src } => {
                     let (target, value) = (reg!(obj), reg!(src));
@@ -596,58 +509,6 @@ impl Vm {
                     {
                         attempt!(self.define_cached(id, func.sites[site as usize], at, value));
                     }
-                }
-                Op::DefElem { obj, key, src } => {
-                    let (target, key, value) = (reg!(obj), reg!(key), reg!(src));
-                    let key = attempt!(self.to_key(key));
-                    if let Some(id) = target.as_obj() {
-                        attempt!(self.define_field(id, key, value));
-                    }
-                }
-                Op::DefMethod { obj, key, src } => {
-                    let (target, key, value) = (reg!(obj), reg!(key), reg!(src));
-                    let key = attempt!(self.to_key(key));
-                    if let Some(id) = target.as_obj() {
-                        attempt!(self.define(id, key, Attrs::HIDDEN, value));
-                    }
-                }
-                Op::DefGetter { obj, key, src } | Op::DefClassGetter { obj, key, src } => {
-                    let (target, key, value) = (reg!(obj), reg!(key), reg!(src));
-                    let key = attempt!(self.to_key(key));
-                    let shown = matches!(op, Op::DefGetter { .. });
-                    if let Some(id) = target.as_obj() {
-                        attempt!(self.define_accessor(id, key, (Some(value), None), shown));
-                    }
-                }
-                Op::DefSetter { obj, key, src } | Op::DefClassSetter { obj, key, src } => {
-                    let (target, key, value) = (reg!(obj), reg!(key), reg!(src));
-                    let key = attempt!(self.to_key(key));
-                    let shown = matches!(op, Op::DefSetter { .. });
-                    if let Some(id) = target.as_obj() {
-                        attempt!(self.define_accessor(id, key, (None, Some(value)), shown));
-                    }
-                }
-                Op::CopyProps { obj, src } => {
-                    let (target, source) = (reg!(obj), reg!(src));
-                    if let Some(id) = target.as_obj() {
-                        attempt!(self.copy_properties(id, source, &[]));
-                    }
-                }
-                Op::RestProps { dst, src, count } => {
-                    let source = reg!(src);
-                    sync!();
-                    let mut excluded = Vec::with_capacity(count as usize);
-                    for at in 0..count {
-                        let key = reg!(dst + 1 + at);
-                        excluded.push(attempt!(self.to_key(key)));
-                    }
-                    let id = self.object();
-                    reg!(dst) = Value::Obj(id);
-                    attempt!(self.copy_properties(id, source, &excluded));
-                }
-                Op::SetName { func, key, prefix } => {
-                    let (target, key) = (reg!(func), reg!(key));
-                    attempt!(self.set_function_name(target, key, prefix));
                 }
                 Op::NewArray { dst, capacity } => {
                     let items = Vec::with_capacity((capacity as usize).min(1 << 16));
@@ -662,14 +523,6 @@ impl Vm {
                         self.heap.bytes += size_of::<Value>();
                     }
                 }
-                Op::ArrayHole { arr } => {
-                    if let Some(id) = reg!(arr).as_obj()
-                        && let Kind::Array(items) = self.heap.kind_mut(id)
-                    {
-                        items.push(Value::Hole);
-                        self.heap.bytes += size_of::<Value>();
-                    }
-                }
                 Op::ArraySpread { arr, src } => {
                     let (target, source) = (reg!(arr), reg!(src));
                     attempt!(self.spread_into(target, source));
@@ -678,27 +531,8 @@ impl Vm {
                     let first = base + start as usize;
                     reg!(dst) = attempt!(self.concat_pieces(first, count as usize));
                 }
-                Op::NewRegExp { dst, k } => reg!(dst) = attempt!(self.regexp_literal(k as usize)),
                 Op::TemplateObject { dst, k } => reg!(dst) = self.template_object(k as usize),
                 Op::Closure { dst, func } => reg!(dst) = self.make_closure(func, base),
-                Op::SetHome { func, home } => {
-                    let home = reg!(home).as_obj();
-                    if let Some(id) = reg!(func).as_obj()
-                        && let Kind::Closure(closure) = self.heap.kind_mut(id)
-                    {
-                        closure.home = home;
-                    }
-                }
-                Op::NewClass { dst, func } => attempt!(self.make_class(func, base, dst)),
-                Op::SetFields { class, func } => {
-                    let fields = reg!(func).as_obj();
-                    if let Some(id) = reg!(class).as_obj()
-                        && let Kind::Closure(closure) = self.heap.kind_mut(id)
-                    {
-                        closure.fields = fields;
-                    }
-                }
-
                 Op::Call { dst, start, argc } => {
                     safe_point!();
                     let callee = reg!(start);
@@ -767,13 +601,6 @@ impl Vm {
                     let args = self.array_items(reg!(start + 2));
                     reg!(dst) = attempt!(self.super_call(&args));
                 }
-                Op::RestArgs { dst, from } => {
-                    let args = self.frames.last().map_or(Value::Undefined, |f| f.args);
-                    let mut items = self.array_items(args);
-                    items.drain(..(from as usize).min(items.len()));
-                    self.heap.bytes += items.len() * size_of::<Value>();
-                    reg!(dst) = self.array(items);
-                }
                 Op::Arguments { dst } => reg!(dst) = self.arguments_object(),
                 Op::Return { src } => {
                     let value = reg!(src);
@@ -805,61 +632,28 @@ impl Vm {
                     let source = reg!(src);
                     attempt!(self.open_iterator(source, base + dst as usize));
                 }
-                Op::GetAsyncIterator { dst, src } => {
-                    let source = reg!(src);
-                    attempt!(self.open_async_iterator(source, base + dst as usize));
-                }
                 Op::IterStep { iter, dst } => {
                     let at = base + iter as usize;
                     if let (Value::Obj(id), Value::Num(n)) = (self.stack[at], self.stack[at + 1])
                         && let Kind::Array(items) = self.heap.kind(id)
                         && let Some(&value) = items.get(n as usize)
+                        && !matches!(value, Value::Hole)
                         && !matches!(self.stack[at + 2], Value::Bool(true))
                     {
                         self.stack[at + 1] = Value::Num(n + 1.0);
-                        reg!(dst) = value.or_undefined();
+                        reg!(dst) = value;
                         continue;
                     }
+                    if attempt!(self.resume_in_place(at, iter, dst)) {
+                        return Left::Caller;
+                    }
                     reg!(dst) = attempt!(self.iterator_step(at));
-                }
-                Op::IterCallNext { iter, dst } => {
-                    let at = base + iter as usize;
-                    reg!(dst) = attempt!(self.call_next(at));
-                }
-                Op::IterUnpack { iter, dst, src } => {
-                    let result = reg!(src);
-                    reg!(dst) = attempt!(self.unpack_step(base + iter as usize, result));
-                }
-                Op::IterRest { iter, dst } => {
-                    reg!(dst) = attempt!(self.iterator_rest(base + iter as usize));
                 }
                 Op::IterClose { iter } => attempt!(self.close_iterator(base + iter as usize)),
                 Op::IterCloseQuietly { iter } => {
                     sync!();
                     if let Err(stop @ Abrupt::Stop(_)) = self.close_iterator(base + iter as usize) {
                         return Left::Error(stop);
-                    }
-                }
-                Op::IterCallReturn { iter, dst } => {
-                    reg!(dst) = attempt!(self.call_return(base + iter as usize));
-                }
-                Op::RequireIterResult { src } => {
-                    if !reg!(src).is_object() {
-                        sync!();
-                        return Left::Error(self.type_error("Iterator result is not an object."));
-                    }
-                }
-                Op::ForInStart { dst, src } => {
-                    let source = reg!(src);
-                    let iter = attempt!(self.names_of(source));
-                    reg!(dst) = iter;
-                    reg!(dst + 2) = Value::Bool(false);
-                }
-                Op::ForInStep { iter, dst } => {
-                    let state = reg!(iter);
-                    match self.next_name(state) {
-                        Some(value) => reg!(dst) = value,
-                        None => reg!(iter + 2) = Value::Bool(true),
                     }
                 }
                 Op::Await { dst, src } => {
@@ -881,7 +675,7 @@ impl Vm {
                     let value = reg!(src);
                     sync!();
                     return match self.park_yield(value, dst, false) {
-                        Ok(value) => Left::Done(value),
+                        Ok(left) => left,
                         Err(error) => Left::Error(error),
                     };
                 }
@@ -889,23 +683,11 @@ impl Vm {
                     let value = reg!(src);
                     sync!();
                     return match self.park_yield(value, dst, true) {
-                        Ok(value) => Left::Done(value),
+                        Ok(left) => left,
                         Err(error) => Left::Error(error),
                     };
                 }
-                Op::DelegateCall { dst, iter, mode } => {
-                    let (at, state) = (base + iter as usize, base + mode as usize);
-                    reg!(dst) = attempt!(self.delegate_call(at, state));
-                }
-                Op::DelegateDone { dst, src } => {
-                    let result = reg!(src);
-                    sync!();
-                    if !result.is_object() {
-                        return Left::Error(self.type_error("Iterator result is not an object."));
-                    }
-                    let done = attempt!(self.get(result, name::DONE));
-                    reg!(dst) = Value::Bool(self.truthy(done));
-                }
+                other => attempt!(self.run_definition(other, base)),
             }
         }
     }
