@@ -60,6 +60,7 @@ impl CallRunner for SeatTools {
                 Err(fault) => return Called::refused(&fault),
             };
             let request = CallRequest {
+                call_id: call.id.clone(),
                 tool: call.name.clone(),
                 arguments,
                 seat: self.seat.clone(),

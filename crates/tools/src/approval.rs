@@ -6,13 +6,15 @@ use commands::{Enforcement, Piece};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
+use crate::Class;
 use crate::command_bounds::Bounds;
 use crate::session::Grant;
-use crate::{Class, Need};
 
 /// What the person is asked before a call is carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Question {
+    /// What the door calls the call, so that the question can be shown beside it; may be empty.
+    pub call_id: String,
     /// The tool.
     pub tool: String,
     /// What it may do.
@@ -34,27 +36,6 @@ pub struct Question {
 }
 
 impl Question {
-    pub(crate) fn new(
-        tool: &str,
-        class: Class,
-        seat: &str,
-        need: Need,
-        bounds: &Bounds,
-        enforcement: Enforcement,
-    ) -> Self {
-        Self {
-            tool: tool.to_owned(),
-            class,
-            seat: seat.to_owned(),
-            heading: need.heading,
-            exact: need.exact,
-            reasons: need.reasons,
-            bounds: bounds.clone(),
-            enforcement,
-            grant: need.grant,
-        }
-    }
-
     /// The exact bytes as plain text, escapes and all.
     pub fn exact_text(&self) -> String {
         self.exact.iter().map(|piece| piece.text.as_str()).collect()

@@ -64,6 +64,7 @@ impl ToolHost for ProgramTools {
         let host = self.clone();
         Box::pin(async move {
             let request = CallRequest {
+                call_id: format!("program-{}", call.id),
                 tool: call.path,
                 arguments: call.input,
                 seat: host.seat,

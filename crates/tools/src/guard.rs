@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use commands::Enforcement;
 use serde::Serialize;
 use serde_json::Value;
+use tokio::sync::OwnedMutexGuard;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use workspace::StopToken;
@@ -26,6 +27,8 @@ use crate::{
 /// A call as it comes through a door.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallRequest {
+    /// What the door calls it, so that a question can be shown beside its call; may be empty.
+    pub call_id: String,
     /// The tool's name, or one of its aliases.
     pub tool: String,
     /// The arguments; an object, if they are right.
@@ -88,6 +91,7 @@ struct Passage<'a> {
     session: &'a Arc<Session>,
     asker: &'a dyn Asker,
     cancel: &'a CancellationToken,
+    call_id: &'a str,
     approval: Option<Approval>,
     asked: Duration,
     ran: Duration,
@@ -151,6 +155,7 @@ impl Guard {
             session,
             asker,
             cancel,
+            call_id: &request.call_id,
             approval: None,
             asked: Duration::ZERO,
             ran: Duration::ZERO,
@@ -194,14 +199,14 @@ impl Passage<'_> {
         let changing = if tool.class.is_read_only() {
             None
         } else {
-            Some(self.unless_cancelled(self.session.changing.lock()).await?)
+            let turn = Arc::clone(&self.session.changing).lock_owned();
+            Some(self.unless_cancelled(turn).await?)
         };
         let plan = self.plan(&arguments).await?;
         self.approve(&plan).await?;
         let began = Instant::now();
-        let result = self.carry_out(&arguments, plan).await;
+        let result = self.carry_out(&arguments, plan, changing).await;
         self.ran = began.elapsed();
-        drop(changing);
         text::bounded(result?)
     }
 
@@ -288,24 +293,34 @@ impl Passage<'_> {
                     .await?
             }
         };
-        let (tool, seat) = (self.tool, &self.context.seat.name);
-        let asked = Question::new(
-            &tool.name,
-            tool.class,
-            seat,
-            need,
-            &plan.bounds,
+        let asked = Question {
+            call_id: self.call_id.to_owned(),
+            tool: self.tool.name.to_string(),
+            class: self.tool.class,
+            seat: self.context.seat.name.clone(),
+            heading: need.heading,
+            exact: need.exact,
+            reasons: need.reasons,
+            bounds: plan.bounds.clone(),
             enforcement,
-        );
+            grant: need.grant,
+        };
         Ok(asked)
     }
 
-    /// Keeps what will change, does it, and keeps what has changed.
-    async fn carry_out(&self, arguments: &Arc<Value>, plan: Plan) -> Result<ToolOutput, ToolFault> {
+    /// Keeps what will change, does it, and keeps what has changed. Other changes wait for its end also where nobody
+    /// waits for the call any more.
+    async fn carry_out(
+        &self,
+        arguments: &Arc<Value>,
+        plan: Plan,
+        changing: Option<OwnedMutexGuard<()>>,
+    ) -> Result<ToolOutput, ToolFault> {
         let executor = Arc::clone(&self.tool.executor);
         let (context, session) = (self.context.clone(), Arc::clone(self.session));
         let arguments = Arc::clone(arguments);
         self.in_background(move || {
+            let _until_it_ends = changing;
             let workbench = &context.workbench;
             workbench.keep_before(&session, &plan.keeps)?;
             let result = executor.run(&arguments, &plan, &context);

@@ -18,6 +18,7 @@
 //! let session = Arc::new(Session::new(TurnMessage { id: "m1".into(), at_millis: 0 }));
 //!
 //! let mut request = CallRequest {
+//!     call_id: "c1".into(),
 //!     tool: "read_file".into(),
 //!     arguments: serde_json::json!({"path": "a.txt"}),
 //!     seat: "ann".into(),

@@ -43,7 +43,7 @@ pub struct Session {
     message: Mutex<TurnMessage>,
     seats: Mutex<HashMap<String, Arc<Seat>>>,
     /// Held by each call that changes something, from its question to its end: they happen one after the other.
-    pub(crate) changing: tokio::sync::Mutex<()>,
+    pub(crate) changing: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ impl Session {
             grants: Mutex::default(),
             message: Mutex::new(message),
             seats: Mutex::default(),
-            changing: tokio::sync::Mutex::default(),
+            changing: Arc::default(),
         }
     }
 

@@ -21,6 +21,7 @@ async fn a_command_is_asked_about_each_time_with_its_exact_bytes() {
     }
     let question = bench.asked.lock().unwrap()[0].clone();
     assert_eq!((&*question.tool, &*question.seat), ("run_command", "ann"));
+    assert_eq!(question.call_id, "c1");
     assert!(question.exact_text().starts_with("echo safe "));
     assert!(!question.exact_text().contains('\u{202e}'));
     assert!(question.exact.iter().any(|piece| piece.escaped));
@@ -72,6 +73,7 @@ async fn allowed_for_the_session_is_not_asked_again_until_another_thread_is_open
 async fn where_nobody_can_be_asked_the_answer_is_no() {
     let bench = Bench::new(&[]);
     let request = CallRequest {
+        call_id: "c1".into(),
         tool: "run_command".into(),
         arguments: json!({"command": "touch x"}),
         seat: "ann".into(),
@@ -113,6 +115,7 @@ async fn stop_takes_an_open_question_away() {
     let (gone, asked) = (Arc::new(AtomicBool::new(false)), Arc::default());
     let silent = Silent(Arc::clone(&gone), Arc::clone(&asked));
     let request = CallRequest {
+        call_id: "c1".into(),
         tool: "run_command".into(),
         arguments: json!({"command": "touch x"}),
         seat: "ann".into(),

@@ -78,6 +78,7 @@ impl Bench {
 
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> CallReport {
         let request = CallRequest {
+            call_id: "c1".into(),
             tool: tool.into(),
             arguments,
             seat: "ann".into(),

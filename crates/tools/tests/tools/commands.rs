@@ -74,14 +74,29 @@ async fn what_takes_long_goes_on_as_a_job_that_is_listed_waited_for_and_killed()
     );
 }
 
+/// Whether the process of this number has ended.
+fn is_gone(process: &str) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", process.trim()));
+    state.map_or(true, |state| state.contains(") Z "))
+}
+
+/// Whether a command has written down the number of its child.
+fn has_begun(bench: &Bench) -> bool {
+    std::fs::read_to_string(bench.path().join("child")).is_ok_and(|text| text.ends_with('\n'))
+}
+
+async fn until(mut holds: impl FnMut() -> bool) {
+    while !holds() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 #[tokio::test]
 async fn stop_reaches_the_processes_of_a_command() {
     let bench = Bench::new(&[]);
     let command = "(sleep 600 & echo $! > child); sleep 600";
     let stopping = async {
-        while std::fs::read_to_string(bench.path().join("child")).map_or(0, |text| text.len()) < 2 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until(|| has_begun(&bench)).await;
         bench.cancel.cancel();
     };
     let (report, ()) = tokio::join!(
@@ -89,10 +104,21 @@ async fn stop_reaches_the_processes_of_a_command() {
         stopping
     );
     assert_eq!(report.result.unwrap().data["stopped"], true);
-    let child = bench.read("child");
-    let state = std::fs::read_to_string(format!("/proc/{}/stat", child.trim()));
-    let is_gone = state.as_ref().map_or(true, |state| state.contains(") Z "));
-    assert!(is_gone, "{state:?}");
+    assert!(is_gone(&bench.read("child")));
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_any_more_ends_its_command_before_the_next_change() {
+    let bench = Bench::new(&[]);
+    let command = json!({"command": "(sleep 600 & echo $! > child); sleep 600"});
+    tokio::select! {
+        report = bench.call("run_command", command) => panic!("it ended: {}", report.text()),
+        () = until(|| has_begun(&bench)) => {}
+    }
+    bench
+        .ok("write_file", json!({"path": "next", "content": ""}))
+        .await;
+    assert!(is_gone(&bench.read("child")));
 }
 
 #[tokio::test]
