@@ -221,12 +221,8 @@ impl ToolLoop {
             (Input::RequestFailed { error }, State::Asking { .. }) => {
                 self.end(Ending::Failed { error }, &mut outputs);
             }
-            (Input::CallEnded { key, result }, State::Calling(batch))
-                if key.round == self.round =>
-            {
-                if batch.end(key.at, result) {
-                    self.go_on(&mut outputs);
-                }
+            (Input::CallEnded { key, result }, State::Calling(_)) if key.round == self.round => {
+                self.call_ended(key.at, result, &mut outputs);
             }
             (Input::Stop, State::Asking { .. } | State::Calling(_)) => self.stop(&mut outputs),
             _ => {}
@@ -262,6 +258,14 @@ impl ToolLoop {
         calls.truncate(self.options.max_calls);
         self.state = State::Calling(Batch::new(calls, &*self.options.is_read_only));
         self.go_on(outputs);
+    }
+
+    fn call_ended(&mut self, at: usize, result: CallResult, outputs: &mut Vec<Output>) {
+        if let State::Calling(batch) = &mut self.state
+            && batch.end(at, result)
+        {
+            self.go_on(outputs);
+        }
     }
 
     /// Starts what may run, or asks the model again once nothing is left.
