@@ -212,14 +212,14 @@ impl<'a> Driver<'a> {
 
     /// Streams a reply.
     async fn ask(&mut self, offer_tools: bool) -> Vec<Output> {
-        let messages = self.machine.messages().to_vec();
+        let messages = self.machine.messages();
         self.observer.observe(LoopEvent::Asked {
-            messages: &messages,
+            messages,
             offer_tools,
         });
         let (events, mut arriving) = mpsc::channel(WAITING_EVENTS);
         let stop = self.cancel.child_token();
-        let streaming = self.model.stream(&messages, offer_tools, events, stop);
+        let streaming = self.model.stream(messages, offer_tools, events, stop);
         let (mut text, mut reasoning) = (String::new(), String::new());
         let observer = &mut *self.observer;
         let listening = async {

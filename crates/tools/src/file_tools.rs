@@ -1,23 +1,21 @@
-//! The tools that read and change files.
+//! The tools that read files and change what is in them.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 use workspace::{
     Dialect, EditRequest, EntryKind, FilePatch, Listing, Patched, ReadFile, ReadRequest,
-    RenameRequest, WorkspaceError, WriteRequest, Written, parse_envelope,
+    WorkspaceError, WriteRequest, Written, parse_envelope,
 };
 
 use crate::arguments::{decode, object_schema};
-use crate::session::Grant;
 use crate::text::plain;
-use crate::tool::{CallContext, Executor, Keeps, Need, Plan};
+use crate::tool::{CallContext, Executor, Keeps, Plan};
 use crate::{Class, Tool, ToolFault, ToolOutput};
 
 /// How other programs call a path.
-const PATH_ALIASES: &[(&str, &str)] = &[
+pub(crate) const PATH_ALIASES: &[(&str, &str)] = &[
     ("file_path", "path"),
     ("filepath", "path"),
     ("filename", "path"),
@@ -31,13 +29,10 @@ pub(crate) fn tools() -> Vec<Tool> {
         write_file(),
         edit_file(),
         apply_patch(),
-        create_directory(),
-        rename_file(),
-        delete_file(),
     ]
 }
 
-fn path_parameter(what: &str) -> Value {
+pub(crate) fn path_parameter(what: &str) -> Value {
     json!({"type": "string", "description": format!("{what}, relative to the open folder")})
 }
 
@@ -245,7 +240,7 @@ fn written_output(written: &Written, told: &str) -> Result<ToolOutput, ToolFault
 }
 
 /// A plan that keeps what is at the paths in these arguments.
-fn keeping(arguments: &Value, names: &[&str]) -> Plan {
+pub(crate) fn keeping(arguments: &Value, names: &[&str]) -> Plan {
     let paths = names.iter().filter_map(|name| arguments[name].as_str());
     Plan {
         keeps: Keeps::Paths(paths.map(str::to_owned).collect()),
@@ -453,167 +448,6 @@ fn patched_text(patched: &Patched) -> String {
         text.push_str(&format!("Deleted: {path}\n"));
     }
     text
-}
-
-fn create_directory() -> Tool {
-    Tool {
-        name: "create_directory".into(),
-        aliases: vec!["make_directory".into(), "create_dir".into(), "mkdir".into()],
-        parameter_aliases: &[("dir", "path"), ("directory", "path"), ("folder", "path")],
-        description: "Makes a folder, and those above it.".into(),
-        class: Class::Write,
-        input: object_schema(&["path"], &json!({"path": path_parameter("the folder")})),
-        output: json!({
-            "type": "object",
-            "properties": {"path": {"type": "string"}, "created": {"type": "boolean"}},
-            "required": ["path", "created"],
-        }),
-        executor: Arc::new(CreateDirectory),
-    }
-}
-
-struct CreateDirectory;
-
-impl Executor for CreateDirectory {
-    fn plan(&self, arguments: &Value, _: &CallContext) -> Result<Plan, ToolFault> {
-        Ok(keeping(arguments, &["path"]))
-    }
-
-    fn run(
-        &self,
-        arguments: &Value,
-        _: &Plan,
-        context: &CallContext,
-    ) -> Result<ToolOutput, ToolFault> {
-        let path: OnePath = decode(arguments)?;
-        let made = context.workbench.workspace.create_directory(&path.path)?;
-        let told = if made.created { "Made" } else { "Was there" };
-        said(format!("{told}: {}/\n", made.path), &made)
-    }
-}
-
-fn rename_file() -> Tool {
-    Tool {
-        name: "rename_file".into(),
-        aliases: vec!["move_file".into()],
-        parameter_aliases: &[
-            ("old_path", "oldPath"),
-            ("new_path", "newPath"),
-            ("source", "oldPath"),
-            ("destination", "newPath"),
-        ],
-        description:
-            "Moves a file or a folder to a path that is free; the folders above it are made.".into(),
-        class: Class::Write,
-        input: object_schema(
-            &["oldPath", "newPath"],
-            &json!({"oldPath": path_parameter("what is there"), "newPath": path_parameter("where it goes")}),
-        ),
-        output: json!({
-            "type": "object",
-            "properties": {"from": {"type": "string"}, "to": {"type": "string"}},
-            "required": ["from", "to"],
-        }),
-        executor: Arc::new(RenameFile),
-    }
-}
-
-struct RenameFile;
-
-impl Executor for RenameFile {
-    fn plan(&self, arguments: &Value, _: &CallContext) -> Result<Plan, ToolFault> {
-        Ok(keeping(arguments, &["oldPath", "newPath"]))
-    }
-
-    fn run(
-        &self,
-        arguments: &Value,
-        _: &Plan,
-        context: &CallContext,
-    ) -> Result<ToolOutput, ToolFault> {
-        let request: RenameRequest = decode(arguments)?;
-        let ledger = &context.seat.ledger;
-        let renamed = context.workbench.workspace.rename_file(&request, ledger)?;
-        said(
-            format!("Moved: {} to {}\n", renamed.from, renamed.to),
-            &renamed,
-        )
-    }
-}
-
-fn delete_file() -> Tool {
-    Tool {
-        name: "delete_file".into(),
-        aliases: vec!["remove_file".into()],
-        parameter_aliases: PATH_ALIASES,
-        description: "Moves a file, or a folder with all that is in it, to the trash.".into(),
-        class: Class::Write,
-        input: object_schema(&["path"], &json!({"path": path_parameter("what goes")})),
-        output: json!({
-            "type": "object",
-            "properties": {
-                "path": {"type": "string"},
-                "kind": {"type": "string"},
-                "entries": {"type": "integer"},
-                "trashed_at": {"type": "string"},
-            },
-            "required": ["path", "kind", "entries", "trashed_at"],
-        }),
-        executor: Arc::new(DeleteFile),
-    }
-}
-
-struct DeleteFile;
-
-impl Executor for DeleteFile {
-    fn plan(&self, arguments: &Value, context: &CallContext) -> Result<Plan, ToolFault> {
-        let path: OnePath = decode(arguments)?;
-        let mut plan = keeping(arguments, &["path"]);
-        if context.workbench.workspace.is_filled_folder(&path.path)? {
-            plan.need = Some(Need {
-                heading: "Move a folder with all that is in it to the trash".into(),
-                exact: commands::pieces(path.path.as_bytes()),
-                reasons: vec!["the folder is not empty".into()],
-                grant: Some(Grant::FolderDeletes),
-            });
-        }
-        Ok(plan)
-    }
-
-    fn run(
-        &self,
-        arguments: &Value,
-        _: &Plan,
-        context: &CallContext,
-    ) -> Result<ToolOutput, ToolFault> {
-        let path: OnePath = decode(arguments)?;
-        let ledger = &context.seat.ledger;
-        let deleted = context
-            .workbench
-            .workspace
-            .delete_file(&path.path, ledger)?;
-        let text = format!(
-            "Moved to the trash, {} in all: {}\n",
-            deleted.entries, deleted.path
-        );
-        said(text, &deleted)
-    }
-}
-
-#[derive(Deserialize)]
-struct OnePath {
-    path: String,
-}
-
-fn said(
-    text: impl Into<Cow<'static, str>>,
-    data: &impl Serialize,
-) -> Result<ToolOutput, ToolFault> {
-    Ok(ToolOutput {
-        text: text.into().into_owned(),
-        truncated: false,
-        data: encode(data)?,
-    })
 }
 
 /// A result as data.

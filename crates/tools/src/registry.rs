@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::nearest_name::nearest;
-use crate::{Class, FaultKind, Tier, Tool, ToolFault, command_tools, file_tools, search_tools};
+use crate::{Class, FaultKind, Tier, Tool, ToolFault};
+use crate::{command_tools, file_tools, folder_tools, job_tools, search_tools};
 
 /// The tools, in the order in which models are shown them.
 #[derive(Clone, Debug, Default)]
@@ -21,8 +22,10 @@ impl Registry {
     pub fn built_in() -> Self {
         let tools = file_tools::tools()
             .into_iter()
+            .chain(folder_tools::tools())
             .chain(search_tools::tools())
-            .chain(command_tools::tools());
+            .chain(command_tools::tools())
+            .chain(job_tools::tools());
         Self {
             tools: tools.collect(),
         }

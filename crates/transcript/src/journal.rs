@@ -355,7 +355,7 @@ mod tests {
     use std::fs::{self, OpenOptions};
     use std::io::Write;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use super::*;
 
@@ -521,6 +521,33 @@ mod tests {
         journal.set_enabled(false);
         put(&mut journal, &thread, "three").unwrap();
         assert_eq!(size(), before * 2);
+    }
+
+    #[test]
+    fn a_crash_at_any_step_costs_at_most_the_record_that_was_being_written() {
+        let texts = ["one", "two", "three"];
+        for crash_at in 0.. {
+            let (home, thread) = home();
+            let steps = Arc::new(AtomicUsize::new(0));
+            let disk = Disk::with_hook(move |_| {
+                if steps.fetch_add(1, Ordering::Relaxed) >= crash_at {
+                    return Err(io::Error::other("crashed"));
+                }
+                Ok(())
+            });
+            let mut crashing = Journal::open_with(home.path(), &Access::ReadWrite, disk);
+            let put_all = |text: &&&str| put(&mut crashing, &thread, text).is_ok();
+            let written = texts.iter().take_while(put_all).count();
+            let mut journal = Journal::open(home.path(), &Access::ReadWrite);
+            put(&mut journal, &thread, "after").unwrap();
+            let expected = texts[..written].iter().chain(&["after"]);
+            let expected: Vec<_> = expected.map(|text| Some((*text).to_owned())).collect();
+            assert_eq!(results(&journal, &thread), expected, "step {crash_at}");
+            if written == texts.len() {
+                assert!(crash_at > 9, "the disk was asked {crash_at} times");
+                return;
+            }
+        }
     }
 
     #[test]
