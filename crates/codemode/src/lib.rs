@@ -83,4 +83,5 @@ pub use outcome::{Outcome, ToolCall};
 pub use record::{LoggedCall, ReplayError, RunLog, Step};
 pub use run::{Interrupted, ToolHost};
 pub use runtime::{Compiled, Runtime, compile, compile_with_prelude};
+pub use schema::validate;
 pub use tools::{BadPath, Descriptor, Namespace, Tool, ToolSet, expression};

@@ -15,8 +15,11 @@ struct Root<'s> {
     left: Cell<usize>,
 }
 
-/// Checks a value; the error names the place and the rule.
-pub(crate) fn validate(schema: &Value, value: &Value) -> Result<(), String> {
+/// Checks a value against a JSON Schema: the keywords that tool schemas use.
+///
+/// # Errors
+/// The first rule that is broken, with its place: `input` for the value itself, `input.name` for a field.
+pub fn validate(schema: &Value, value: &Value) -> Result<(), String> {
     let root = Root {
         schema,
         left: Cell::new(EFFORT_AT_ALL + EFFORT * parts(value)),

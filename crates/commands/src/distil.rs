@@ -104,7 +104,7 @@ fn mark_gap(text: &mut String, last: u64, number: u64, id: &str) {
     let missing = number - last - 1;
     if missing > 0 {
         text.push_str(&format!(
-            "[{missing} lines left out; read_command_output command_id={id} from_start=true offset={last} limit={missing}]\n"
+            "[{missing} lines left out; read_command_output command_id={id} priority=top offset={last} limit={missing}]\n"
         ));
     }
 }
@@ -209,6 +209,8 @@ mod tests {
         for wanted in ["line 1\n", "error: 50\n", "error: 950\n", "line 1000\n"] {
             assert!(distilled.text.contains(wanted), "{wanted}");
         }
-        assert!(distilled.text.contains("[34 lines left out; read_command_output command_id=c1 from_start=true offset=15 limit=34]"));
+        assert!(distilled.text.contains(
+            "[34 lines left out; read_command_output command_id=c1 priority=top offset=15 limit=34]"
+        ));
     }
 }

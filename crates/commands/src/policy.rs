@@ -38,9 +38,17 @@ pub struct Part {
     pub decision: Decision,
     /// Why.
     pub why: String,
+    /// Whether a rule says so, rather than that nothing is known about the part.
+    pub by_rule: bool,
 }
 
 impl Judgement {
+    /// Whether a rule wants the person to be asked, so that no sandbox takes the place of the question.
+    pub fn asks_by_rule(&self) -> bool {
+        let asks = |part: &Part| part.by_rule && part.decision == Decision::Ask;
+        self.parts.iter().any(asks)
+    }
+
     /// The parts that are as strict as the whole: what the person is to look at.
     pub fn reasons(&self) -> impl Iterator<Item = &Part> {
         self.parts
@@ -104,7 +112,15 @@ impl Judge<'_> {
             command: command.into(),
             decision,
             why: why.into(),
+            by_rule: false,
         });
+    }
+
+    fn put_by_rule(&mut self, command: &str, decision: Decision, why: String) {
+        self.put(command, decision, why);
+        if let Some(part) = self.parts.last_mut() {
+            part.by_rule = true;
+        }
     }
 
     fn script(&mut self, script: &str, depth: usize) {
@@ -187,7 +203,7 @@ impl Judge<'_> {
                 .filter(|rule| rule.decision == Decision::Deny)
             {
                 let why = rule.why.clone();
-                self.put(&text, Decision::Deny, why);
+                self.put_by_rule(&text, Decision::Deny, why);
             }
             return;
         };
@@ -283,7 +299,7 @@ impl Judge<'_> {
                 } else {
                     why
                 };
-                self.put(text, decision, why);
+                self.put_by_rule(text, decision, why);
                 if decision == Decision::Allow {
                     for argument in arguments {
                         self.path_argument(argument, text);

@@ -1,7 +1,7 @@
 //! The run journal: what happened during turns and is no part of the conversation. Reasoning, requests,
 //! usage, inner steps. It feeds cards and review by the person, never a prompt.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::disk::Disk;
+use crate::journal_bodies::{self, Bodies, BodyRef};
 use crate::layout::{Layout, check_id};
 use crate::{Access, MessageId, StoreError, ThreadId, Timestamp};
 
@@ -30,6 +31,8 @@ pub enum JournalKind {
     Error,
     /// A step inside a turn that has no message of its own.
     Step,
+    /// A call of a tool: what was called, how it came to be allowed, what came of it.
+    Tool,
     /// A kind that another version writes.
     Other(String),
 }
@@ -44,6 +47,7 @@ impl JournalKind {
             Self::Usage => "usage",
             Self::Error => "error",
             Self::Step => "step",
+            Self::Tool => "tool",
             Self::Other(name) => name,
         }
     }
@@ -58,6 +62,7 @@ impl From<String> for JournalKind {
             "usage" => Self::Usage,
             "error" => Self::Error,
             "step" => Self::Step,
+            "tool" => Self::Tool,
             _ => Self::Other(name),
         }
     }
@@ -100,6 +105,7 @@ pub struct Journal {
     enabled: bool,
     /// Journals whose end was looked at, so that a line is never glued to a torn one.
     whole: HashSet<ThreadId>,
+    bodies: HashMap<ThreadId, Bodies>,
 }
 
 impl Journal {
@@ -117,6 +123,7 @@ impl Journal {
             access: access.clone(),
             enabled: true,
             whole: HashSet::new(),
+            bodies: HashMap::new(),
         }
     }
 
@@ -142,6 +149,44 @@ impl Journal {
             self.whole.remove(thread);
             StoreError::io("write the journal", &path)(error)
         })
+    }
+
+    /// Adds a record whose long parts lie beside the journal: each is written first, and its [`BodyRef`] becomes the
+    /// field of its name in the record's data, which are an object. Does nothing while recording is off or the data
+    /// folder is read-only.
+    ///
+    /// # Errors
+    /// When the disk refuses; the journal then has the record wholly or not at all.
+    pub fn append_with_bodies(
+        &mut self,
+        thread: &ThreadId,
+        mut record: JournalRecord,
+        bodies: &[(&str, &[u8])],
+    ) -> Result<(), StoreError> {
+        check_id(thread)?;
+        if !self.enabled || self.access != Access::ReadWrite {
+            return Ok(());
+        }
+        let path = self.layout.journal_bodies(thread);
+        let written = self.bodies.entry(thread.clone()).or_default();
+        for (name, bytes) in bodies {
+            let body = written.put(&self.disk, &path, bytes);
+            let body = body.map_err(StoreError::io("write the journal", &path))?;
+            let body = serde_json::to_value(body);
+            record.data[*name] =
+                body.map_err(|error| StoreError::io("encode", &path)(error.into()))?;
+        }
+        self.append(thread, &record)
+    }
+
+    /// What a record keeps beside the journal; none if it is lost: a crash may cost the last ones.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn body(&self, thread: &ThreadId, body: &BodyRef) -> Result<Option<Vec<u8>>, StoreError> {
+        check_id(thread)?;
+        let path = self.layout.journal_bodies(thread);
+        journal_bodies::read(&path, body).map_err(StoreError::io("read", &path))
     }
 
     fn append_line(&mut self, thread: &ThreadId, path: &Path, line: &[u8]) -> io::Result<()> {
@@ -201,15 +246,17 @@ impl Journal {
         Ok(records)
     }
 
-    /// Size of a thread's journal in bytes.
+    /// Size of a thread's journal in bytes, with what lies beside it.
     pub fn size(&self, thread: &ThreadId) -> u64 {
-        self.layout
-            .journal(thread)
-            .metadata()
-            .map_or(0, |metadata| metadata.len())
+        let files = [
+            self.layout.journal(thread),
+            self.layout.journal_bodies(thread),
+        ];
+        let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
+        files.iter().map(size).sum()
     }
 
-    /// Removes a thread's journal for good.
+    /// Removes a thread's journal for good, with what lies beside it.
     ///
     /// # Errors
     /// When the data folder is read-only or the disk refuses.
@@ -220,11 +267,17 @@ impl Journal {
                 reason: reason.clone(),
             });
         }
-        let path = self.layout.journal(thread);
         self.whole.remove(thread);
-        self.disk
-            .remove(&path)
-            .map_err(StoreError::io("remove", &path))
+        self.bodies.remove(thread);
+        // The lines go last: what they name may be gone, what they don't name would stay for ever.
+        for path in [
+            self.layout.journal_bodies(thread),
+            self.layout.journal(thread),
+        ] {
+            let removed = self.disk.remove(&path);
+            removed.map_err(StoreError::io("remove", &path))?;
+        }
+        Ok(())
     }
 }
 
@@ -302,7 +355,7 @@ mod tests {
     use std::fs::{self, OpenOptions};
     use std::io::Write;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use super::*;
 
@@ -389,6 +442,112 @@ mod tests {
         full.store(false, Ordering::Relaxed);
         journal.append(&thread, &piece("a", "two")).unwrap();
         assert_eq!(texts(&journal, &thread), ["one", "two"]);
+    }
+
+    fn call(text: &str) -> (JournalRecord, String) {
+        let record = JournalRecord {
+            kind: JournalKind::Tool,
+            data: serde_json::json!({"name": "grep"}),
+            ..piece("a", "")
+        };
+        (record, text.to_owned())
+    }
+
+    fn results(journal: &Journal, thread: &ThreadId) -> Vec<Option<String>> {
+        let records = journal.read(thread).unwrap().map(Result::unwrap);
+        let result = |record: JournalRecord| {
+            let body: BodyRef = serde_json::from_value(record.data["result"].clone()).unwrap();
+            let bytes = journal.body(thread, &body).unwrap()?;
+            Some(String::from_utf8(bytes).unwrap())
+        };
+        records.map(result).collect()
+    }
+
+    fn put(journal: &mut Journal, thread: &ThreadId, text: &str) -> Result<(), StoreError> {
+        let (record, text) = call(text);
+        journal.append_with_bodies(thread, record, &[("result", text.as_bytes())])
+    }
+
+    #[test]
+    fn long_parts_lie_beside_the_journal_once_and_what_a_crash_cost_is_told_from_what_is_there() {
+        let (home, thread) = home();
+        let mut journal = Journal::open(home.path(), &Access::ReadWrite);
+        let long = "x".repeat(100_000);
+        for text in [&*long, "", "two\n", &long] {
+            put(&mut journal, &thread, text).unwrap();
+        }
+        let all = [&long, "", "two\n", &long].map(|text| Some(text.to_owned()));
+        assert_eq!(results(&journal, &thread), all);
+        assert!(journal.size(&thread) < 102_000);
+
+        let bodies = home.path().join("threads/t.journal.bodies");
+        let file = OpenOptions::new().write(true).open(&bodies).unwrap();
+        file.set_len(bodies.metadata().unwrap().len() - 2).unwrap();
+        let mut journal = Journal::open(home.path(), &Access::ReadWrite);
+        put(&mut journal, &thread, "three").unwrap();
+        let [long, empty, _, again] = all;
+        let left = [long, empty, None, again, Some("three".to_owned())];
+        assert_eq!(results(&journal, &thread), left);
+        journal.purge(&thread).unwrap();
+        assert_eq!(
+            fs::read_dir(home.path().join("threads")).unwrap().count(),
+            0
+        );
+    }
+
+    #[test]
+    fn a_body_that_the_disk_refuses_leaves_no_record_and_no_gap() {
+        let (home, thread) = home();
+        let full = Arc::new(AtomicBool::new(false));
+        let is_full = Arc::clone(&full);
+        let disk = Disk::with_hook(move |step| match step {
+            crate::Step::WriteRest(_) if is_full.load(Ordering::Relaxed) => {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            _ => Ok(()),
+        });
+        let mut journal = Journal::open_with(home.path(), &Access::ReadWrite, disk);
+        put(&mut journal, &thread, "one").unwrap();
+        let bodies = home.path().join("threads/t.journal.bodies");
+        let size = || bodies.metadata().unwrap().len();
+        let before = size();
+        full.store(true, Ordering::Relaxed);
+        assert!(put(&mut journal, &thread, "lost").is_err());
+        full.store(false, Ordering::Relaxed);
+        put(&mut journal, &thread, "two").unwrap();
+        let expected = ["one", "two"].map(|text| Some(text.to_owned()));
+        assert_eq!(results(&journal, &thread), expected);
+        assert_eq!(size(), before * 2);
+        journal.set_enabled(false);
+        put(&mut journal, &thread, "three").unwrap();
+        assert_eq!(size(), before * 2);
+    }
+
+    #[test]
+    fn a_crash_at_any_step_costs_at_most_the_record_that_was_being_written() {
+        let texts = ["one", "two", "three"];
+        for crash_at in 0.. {
+            let (home, thread) = home();
+            let steps = Arc::new(AtomicUsize::new(0));
+            let disk = Disk::with_hook(move |_| {
+                if steps.fetch_add(1, Ordering::Relaxed) >= crash_at {
+                    return Err(io::Error::other("crashed"));
+                }
+                Ok(())
+            });
+            let mut crashing = Journal::open_with(home.path(), &Access::ReadWrite, disk);
+            let put_all = |text: &&&str| put(&mut crashing, &thread, text).is_ok();
+            let written = texts.iter().take_while(put_all).count();
+            let mut journal = Journal::open(home.path(), &Access::ReadWrite);
+            put(&mut journal, &thread, "after").unwrap();
+            let expected = texts[..written].iter().chain(&["after"]);
+            let expected: Vec<_> = expected.map(|text| Some((*text).to_owned())).collect();
+            assert_eq!(results(&journal, &thread), expected, "step {crash_at}");
+            if written == texts.len() {
+                assert!(crash_at > 9, "the disk was asked {crash_at} times");
+                return;
+            }
+        }
     }
 
     #[test]

@@ -64,6 +64,10 @@ impl Layout {
         self.threads.join(format!("{id}.journal.jsonl"))
     }
 
+    pub(crate) fn journal_bodies(&self, id: &ThreadId) -> PathBuf {
+        self.threads.join(format!("{id}.journal.bodies"))
+    }
+
     /// A name that is free for something that is put aside: `<id>.<label>-<time>[.<extension>]`.
     pub(crate) fn aside(
         &self,
@@ -125,6 +129,7 @@ mod tests {
             "index.json",
             "a.corrupt-20260101T000000000Z.json",
             "a.journal.jsonl",
+            "a.journal.bodies",
             "a copy.json",
             "a",
             ".json",

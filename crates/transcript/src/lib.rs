@@ -31,6 +31,7 @@ mod export;
 mod id;
 mod index;
 mod journal;
+mod journal_bodies;
 mod layout;
 mod live_log;
 mod message;
@@ -51,6 +52,7 @@ pub use export::{export_json, export_markdown};
 pub use id::{MessageId, SeatId, ThreadId};
 pub use index::ThreadSummary;
 pub use journal::{Journal, JournalKind, JournalReader, JournalRecord};
+pub use journal_bodies::BodyRef;
 pub use message::{
     BlockKind, ContextBlock, FailureKind, Message, NewMessage, Role, Route, Settlement, Status,
     Usage,

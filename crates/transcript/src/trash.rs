@@ -120,7 +120,7 @@ impl ThreadStore {
                 self.disk
                     .relocate(&path, &to.join(&name))
                     .map_err(StoreError::io("move", &path))?;
-                moved |= !name.ends_with(".jsonl");
+                moved |= !name.contains(".journal.");
             }
         }
         for folder in [to, from] {
@@ -133,10 +133,11 @@ impl ThreadStore {
 }
 
 /// The files that make up a thread, the deciding one first.
-fn file_names(id: &ThreadId) -> [String; 3] {
+fn file_names(id: &ThreadId) -> [String; 4] {
     [
         format!("{id}.json"),
         format!("{id}.log"),
         format!("{id}.journal.jsonl"),
+        format!("{id}.journal.bodies"),
     ]
 }

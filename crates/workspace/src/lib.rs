@@ -56,6 +56,7 @@ mod replace_file;
 mod restore;
 mod root;
 mod search;
+mod secret_paths;
 mod secret_policy;
 mod text_file;
 mod transaction;
