@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use codegraph::graph::{EdgeType, NodeIndex, NodeType};
-use codegraph::layout::{LayoutGraph, Options, Point, layout, update};
+use codegraph::layout::{Backend, LayoutGraph, Options, Point, layout, update};
 use egui::{Align2, Color32, Pos2, Rect, pos2, vec2};
 use host::GraphData;
 
@@ -149,11 +149,17 @@ fn places(data: &GraphData, before: Option<&HashMap<String, Point>>) -> HashMap<
     let layout_graph = LayoutGraph::new(files.len(), links);
     let paths: Vec<String> = files.iter().map(|file| graph.path(*file)).collect();
     let points = match before {
-        None => layout(&layout_graph, Options::default()),
+        None => layout(&layout_graph, Options::default(), &Backend::Processor),
         Some(before) => {
             let known: Vec<Option<Point>> =
                 paths.iter().map(|path| before.get(path).copied()).collect();
-            update(&layout_graph, &known, &[], Options::default())
+            update(
+                &layout_graph,
+                &known,
+                &[],
+                Options::default(),
+                &Backend::Processor,
+            )
         }
     };
     paths.into_iter().zip(points).collect()
