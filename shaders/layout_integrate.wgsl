@@ -98,10 +98,10 @@ fn integrate(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgrou
     );
     let way = held(carried + step, turn.longest);
     ways[index] = way;
-    var there = places[index] + way;
+    var there = clamp(places[index] + way, vec2<i32>(-FARTHEST), vec2<i32>(FARTHEST));
     if (node.flags & ANCHORED) != 0u {
         let rest = node.anchor - there;
         there += vec2<i32>(back(rest.x, rules.anchor), back(rest.y, rules.anchor));
     }
-    places[index] = clamp(there, vec2<i32>(-FARTHEST), vec2<i32>(FARTHEST));
+    places[index] = there;
 }

@@ -195,7 +195,7 @@ fn multilevel(graph: LayoutGraph, options: Options, backend: &Backend) -> Vec<Pl
             anchors: &[],
             pinned: &[],
         };
-        let strides = strides(phase, total, count, rules);
+        let strides = strides(phase, &levels[0].graph, &level.graph, rules);
         backend.relax(body, rules, &strides, &mut places);
     }
     places
@@ -249,7 +249,7 @@ pub fn update(
         pinned: &is_pinned,
     };
     let rules = Rules::new(options, u32::try_from(count).unwrap_or(u32::MAX));
-    let strides = strides(Phase::Update, count, count, rules);
+    let strides = strides(Phase::Update, graph, graph, rules);
     backend.relax(body, rules, &strides, &mut places);
     places.into_iter().map(Point::from).collect()
 }
@@ -270,8 +270,8 @@ fn mean(places: impl Iterator<Item = Place>) -> Option<Place> {
 /// A place moved by a small part of a way.
 fn moved(place: Place, way: Place, part: i32) -> Place {
     Place {
-        x: place.x + way.x / part,
-        y: place.y + way.y / part,
+        x: (place.x + way.x / part).clamp(-FARTHEST, FARTHEST),
+        y: (place.y + way.y / part).clamp(-FARTHEST, FARTHEST),
     }
 }
 

@@ -219,6 +219,31 @@ fn leaves_lie_by_what_they_hang_on() {
 }
 
 #[test]
+fn what_is_far_out_or_no_number_is_held_to_the_plane() {
+    let graph = LayoutGraph::new(6, [(0, 1), (1, 2), (2, 3), (4, 5)]);
+    let far = |x: f32, y: f32| Some(Point { x, y });
+    let before = [
+        far(1e30, -1e30),
+        far(-1e30, 1e30),
+        far(f32::NAN, f32::INFINITY),
+        None,
+        far(1e30, 1e30),
+        None,
+    ];
+    for anchor in [0.0, 0.5, 1.0, f32::NAN] {
+        let options = Options {
+            anchor,
+            ..Options::default()
+        };
+        let points = update(&graph, &before, &[0], options, &Backend::Processor);
+        for point in points {
+            let reach = point.x.abs().max(point.y.abs());
+            assert!(reach <= 262_144.0, "{point:?} with anchor {anchor}");
+        }
+    }
+}
+
+#[test]
 fn a_crowd_in_one_place_is_drawn_apart() {
     let graph = LayoutGraph::new(400, (1..400).map(|node| (0, node)));
     let before = vec![Some(Point::default()); 400];

@@ -1,5 +1,6 @@
 //! How far nodes may go in each step of a run.
 
+use super::LayoutGraph;
 use super::fixed::cube_root;
 use super::step::{Rules, Stride};
 
@@ -25,15 +26,23 @@ const MOMENTUM: u32 = 230;
 /// Ways are below 16 natural lengths of an edge, so that products of them fit 32 bits.
 const LONGEST: u64 = (1 << 16) - 1;
 
-/// The strides of a run over `count` nodes that stand for `total`.
+/// The strides of a run over a graph that stands for a `finest` one.
 ///
 /// The longest way is told in natural lengths of the level's edges, and falls to a fifth in the course of the run.
-pub(super) fn strides(phase: Phase, total: usize, count: usize, rules: Rules) -> Vec<Stride> {
-    let per_node = (total as u64).div_ceil(count.max(1) as u64);
+pub(super) fn strides(
+    phase: Phase,
+    finest: &LayoutGraph,
+    graph: &LayoutGraph,
+    rules: Rules,
+) -> Vec<Stride> {
+    // What a step costs. Random graphs lose few edges when they are coarsened, and need few steps.
+    let cost = |graph: &LayoutGraph| (graph.len() + graph.targets.len()).max(1) as u64;
+    let times_cheaper = cost(finest).div_ceil(cost(graph));
+    let per_node = finest.len().div_ceil(graph.len().max(1)) as u64;
     let (steps, first_percent) = match phase {
         Phase::Coarsest => (COARSEST_STEPS, 300),
         Phase::Finer => {
-            let steps = (FINEST_STEPS * FINEST_STEPS * per_node).isqrt();
+            let steps = (FINEST_STEPS * FINEST_STEPS * times_cheaper).isqrt();
             (steps.min(MOST_STEPS), 200)
         }
         Phase::Update => (FINEST_STEPS, 25),

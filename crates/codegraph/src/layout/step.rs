@@ -220,19 +220,14 @@ impl<'a> Relaxation<'a> {
         );
         self.ways[node] = way;
         let mut there = Place {
-            x: here.x + way.x,
-            y: here.y + way.y,
+            x: (here.x + way.x).clamp(-FARTHEST, FARTHEST),
+            y: (here.y + way.y).clamp(-FARTHEST, FARTHEST),
         };
         if let Some(Some(anchor)) = self.body.anchors.get(node) {
-            there = Place {
-                x: there.x + back(anchor.x - there.x, self.rules.anchor),
-                y: there.y + back(anchor.y - there.y, self.rules.anchor),
-            };
+            there.x += back(anchor.x - there.x, self.rules.anchor);
+            there.y += back(anchor.y - there.y, self.rules.anchor);
         }
-        self.places[node] = Place {
-            x: there.x.clamp(-FARTHEST, FARTHEST),
-            y: there.y.clamp(-FARTHEST, FARTHEST),
-        };
+        self.places[node] = there;
     }
 }
 
