@@ -112,6 +112,7 @@ fn main() {
         state: &state,
         tokens: &tokens,
         format: Some(egui_wgpu::wgpu::TextureFormat::Bgra8Unorm),
+        layout_card: None,
     };
     let mut view = GraphView::default();
     let mut times = Vec::new();

@@ -12,6 +12,7 @@ mod free;
 pub mod gpu;
 mod inspector;
 mod labels;
+pub mod layout_card;
 mod map;
 mod matrix;
 mod palette;
@@ -31,6 +32,7 @@ use camera::{Camera, Flight};
 pub use export::ExportedFile;
 use filters::{Filters, Imports};
 use free::FreeLayout;
+use layout_card::LayoutCard;
 use palette::ColorBy;
 use scene::{Scene, Subject};
 
@@ -99,6 +101,8 @@ pub struct GraphContext<'a> {
     pub tokens: &'a Arc<Tokens>,
     /// Format that the graphics card draws into; `None` where it can't be used.
     pub format: Option<egui_wgpu::wgpu::TextureFormat>,
+    /// What lays files out beside the processor, where there is a graphics card.
+    pub layout_card: Option<&'a Arc<LayoutCard>>,
 }
 
 /// What a scene was made of; another one is made when any of it changes.

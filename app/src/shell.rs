@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::thread_panel::{self, ThreadPanel, ThreadPanelAction};
 use crate::chat::view::{ChatAction, ChatContext, ChatView};
+use crate::graph::layout_card::LayoutCard;
 use crate::graph::{GraphAction, GraphContext, GraphView};
 use crate::settings::{SettingsContext, SettingsView};
 use crate::theme::{ThemeName, Themes, Tokens};
@@ -87,6 +88,7 @@ pub struct Shell {
     settings: SettingsView,
     graph: GraphView,
     target_format: Option<egui_wgpu::wgpu::TextureFormat>,
+    layout_card: Option<Arc<LayoutCard>>,
     thread_panel: ThreadPanel,
     notices: Notices,
     picker: Option<Picker>,
@@ -142,6 +144,7 @@ impl Shell {
             settings: SettingsView::default(),
             graph: GraphView::default(),
             target_format: options.target_format,
+            layout_card: options.layout_card,
             thread_panel: ThreadPanel::default(),
             notices: Notices::default(),
             picker: None,
@@ -474,6 +477,7 @@ impl Shell {
                     state: &self.model.graph,
                     tokens: &self.tokens,
                     format: self.target_format,
+                    layout_card: self.layout_card.as_ref(),
                 };
                 for action in self.graph.graph_ui(ui, &context) {
                     match action {

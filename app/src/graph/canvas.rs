@@ -48,7 +48,7 @@ impl GraphView {
         actions: &mut Vec<GraphAction>,
     ) {
         if self.mode == Mode::Free {
-            self.free.keep_up(ui.ctx(), data);
+            self.free.keep_up(ui.ctx(), data, context.layout_card);
         }
         let view = ui.available_rect_before_wrap();
         ui.advance_cursor_after_rect(view);

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use codegraph::graph::{EdgeType, NodeIndex, NodeType};
-use codegraph::layout::{LayoutGraph, Options, Point, layout, update};
+use codegraph::layout::{Backend, LayoutGraph, Options, Point, layout, update};
 use egui::{Align2, Color32, Pos2, Rect, pos2, vec2};
 use host::GraphData;
 
+use super::layout_card::LayoutCard;
 use super::map::{MapStyle, file_color};
 use super::palette::mix;
 use super::scene::{Label, MarkStyle, Scene, SceneBuilder, Subject};
@@ -33,7 +34,12 @@ type Places = ((PathBuf, u64), HashMap<String, Point>);
 impl FreeLayout {
     /// Takes in a run that has ended, and begins one where the graph is another; files that were there stay near where
     /// they were. Says how many runs have ended.
-    pub(super) fn keep_up(&mut self, ctx: &egui::Context, data: &Arc<GraphData>) {
+    pub(super) fn keep_up(
+        &mut self,
+        ctx: &egui::Context,
+        data: &Arc<GraphData>,
+        card: Option<&Arc<LayoutCard>>,
+    ) {
         if let Some(running) = &self.running {
             let Ok((of, places)) = running.try_recv() else {
                 return;
@@ -52,10 +58,12 @@ impl FreeLayout {
             .is_some_and(|(folder, _)| *folder == wanted.0);
         let before = is_same_folder.then(|| self.places.clone());
         let (send, receive) = channel();
-        let (data, ctx) = (data.clone(), ctx.clone());
+        let (data, ctx, card) = (data.clone(), ctx.clone(), card.cloned());
         let run = move || {
+            let processor = Backend::Processor;
+            let backend = card.as_ref().map_or(&processor, |card| card.backend());
             // The window may be gone by now.
-            let _gone = send.send((wanted, places(&data, before.as_ref())));
+            let _gone = send.send((wanted, places(&data, before.as_ref(), backend)));
             ctx.request_repaint();
         };
         if let Err(error) = std::thread::Builder::new()
@@ -141,7 +149,11 @@ impl FreeLayout {
 }
 
 /// Where each file is drawn, by its path.
-fn places(data: &GraphData, before: Option<&HashMap<String, Point>>) -> HashMap<String, Point> {
+fn places(
+    data: &GraphData,
+    before: Option<&HashMap<String, Point>>,
+    backend: &Backend,
+) -> HashMap<String, Point> {
     let graph = &data.graph;
     let files: Vec<NodeIndex> = graph.nodes_of(NodeType::File).collect();
     let number: HashMap<NodeIndex, u32> = files.iter().copied().zip(0..).collect();
@@ -150,11 +162,11 @@ fn places(data: &GraphData, before: Option<&HashMap<String, Point>>) -> HashMap<
     let layout_graph = LayoutGraph::new(files.len(), links);
     let paths: Vec<String> = files.iter().map(|file| graph.path(*file)).collect();
     let points = match before {
-        None => layout(&layout_graph, Options::default()),
+        None => layout(&layout_graph, Options::default(), backend),
         Some(before) => {
             let known: Vec<Option<Point>> =
                 paths.iter().map(|path| before.get(path).copied()).collect();
-            update(&layout_graph, &known, &[], Options::default())
+            update(&layout_graph, &known, &[], Options::default(), backend)
         }
     };
     paths.into_iter().zip(points).collect()

@@ -1,6 +1,7 @@
 //! Opening the window: the renderer, the fonts, the first size.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use eframe::wgpu;
@@ -9,6 +10,7 @@ use host::{Host, HostOptions};
 use super::Shell;
 use super::window_state::WindowState;
 use crate::cli::Failure;
+use crate::graph::layout_card::LayoutCard;
 use crate::theme::{ThemeName, fonts};
 
 /// Size of the window on the first run, in points.
@@ -30,6 +32,8 @@ pub struct StartOptions {
     pub is_software_rendered: bool,
     /// Format that the graphics card draws into; `None` where it can't be used, or not yet.
     pub target_format: Option<egui_wgpu::wgpu::TextureFormat>,
+    /// What lays the code graph out beside the processor, where there is a graphics card.
+    pub layout_card: Option<Arc<LayoutCard>>,
     /// Whether the demo table greets a first run.
     pub greets: bool,
 }
@@ -44,6 +48,7 @@ impl StartOptions {
             theme: None,
             is_software_rendered: false,
             target_format: None,
+            layout_card: None,
             greets: false,
         }
     }
@@ -91,6 +96,10 @@ pub fn run(folder: Option<PathBuf>) -> Result<(), Failure> {
                 started,
                 is_software_rendered,
                 target_format: cc.wgpu_render_state.as_ref().map(|s| s.target_format),
+                layout_card: cc
+                    .wgpu_render_state
+                    .as_ref()
+                    .map(|state| Arc::new(LayoutCard::new(state))),
                 greets: true,
                 ..StartOptions::new(home)
             };

@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 
 use codegraph::facts;
 use codegraph::kg;
-use codegraph::layout::{LayoutGraph, Options, layout};
 use codegraph::model::{Model, PreparedFile};
 use oxc_allocator::Allocator;
 use oxc_parser::Parser;
@@ -34,7 +33,6 @@ fn main() {
     println!("bench first_commit: {first:.1} ms for {FILES} files, facts not counted");
     bench_edit(&mut model);
     bench_kg(&model);
-    bench_layout();
 }
 
 /// Facts against the parser alone, which they can't beat.
@@ -90,60 +88,4 @@ fn bench_kg(model: &Model) {
         floor,
         8.0,
     );
-}
-
-/// The layout of 10,000 nodes and 30,000 edges against Graphviz' sfdp, where that is installed.
-fn bench_layout() {
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut random = |below: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        u32::try_from(state % below).unwrap_or(0)
-    };
-    let mut ends: Vec<u32> = vec![0, 1];
-    let mut edges = vec![(0, 1)];
-    // Scale-free: a new node joins ends of old edges.
-    for node in 2..10_000_u32 {
-        for _ in 0..3 {
-            let target = ends[random(ends.len() as u64) as usize];
-            edges.push((node, target));
-            ends.extend([node, target]);
-        }
-    }
-    let graph = LayoutGraph::new(10_000, edges.iter().copied());
-    let ours = best(3, || {
-        std::hint::black_box(layout(&graph, Options::default()));
-    });
-    let mut dot = String::from("graph g {\n");
-    edges.iter().for_each(|(from, to)| {
-        let _ = writeln!(dot, "{from} -- {to};");
-    });
-    dot.push_str("}\n");
-    let sfdp = || -> std::io::Result<()> {
-        let mut child = Command::new("sfdp")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        if let Some(mut stdin) = child.stdin.take() {
-            stdin.write_all(dot.as_bytes())?;
-        }
-        child.wait().map(drop)
-    };
-    // A child's time is none of this thread's.
-    let before = children_milliseconds();
-    match sfdp() {
-        Ok(()) => ratio(
-            "layout_10k_30k",
-            ours,
-            "sfdp",
-            children_milliseconds() - before,
-            0.4,
-        ),
-        Err(_) => println!(
-            "bench layout_10k_30k: {ours:.0} ms, sfdp is not installed (target <= 1000 ms) {}",
-            verdict(ours <= 1000.0)
-        ),
-    }
 }

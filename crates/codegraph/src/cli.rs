@@ -11,7 +11,7 @@ use crate::analysis::history::History;
 use crate::engine::Engine;
 use crate::filter::Filter;
 use crate::graph::{EdgeType, Graph};
-use crate::layout::{LayoutGraph, Options, layout};
+use crate::layout::{Backend, LayoutGraph, Options, layout};
 use crate::live::LiveGraph;
 use crate::query::{self, Context, gnn_export};
 use crate::snapshot::write_atomically;
@@ -335,7 +335,8 @@ fn lay_out(folder: &Folder, json: bool) -> Result<(), Failure> {
             .iter()
             .map(move |target| (file, *target))
     });
-    let points = layout(&LayoutGraph::new(files.len(), edges), Options::default());
+    let graph = LayoutGraph::new(files.len(), edges);
+    let points = layout(&graph, Options::default(), &Backend::Processor);
     let mut text = String::new();
     for (path, point) in files.paths.iter().zip(points) {
         if json {

@@ -1,6 +1,7 @@
 //! Coarser graphs: neighbours that are alike become one node.
 
 use super::LayoutGraph;
+use super::fixed::shuffled;
 
 /// A level of a multilevel layout.
 #[derive(Clone, Debug)]
@@ -18,9 +19,16 @@ pub(super) fn coarsen(fine: &Coarse) -> Option<Coarse> {
     let count = graph.len();
     let mut parents = vec![u32::MAX; count];
     let mut next = 0_u32;
-    // Nodes of few neighbours first: they have the least choice.
+    // Nodes of few neighbours first: they have the least choice. Among equals shuffled numbers decide: pairs that were
+    // matched by number would all lie the same way in a grid, and the coarser graph would be drawn too narrow.
     let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by_key(|node| (graph.neighbours(*node).len(), *node));
+    order.sort_by_key(|node| {
+        (
+            graph.neighbours(*node).len(),
+            shuffled(u32::try_from(*node).unwrap_or(0)),
+            *node,
+        )
+    });
     for node in &order {
         if parents[*node] != u32::MAX {
             continue;
@@ -33,7 +41,7 @@ pub(super) fn coarsen(fine: &Coarse) -> Option<Coarse> {
             (
                 fine.weights[**other as usize],
                 graph.neighbours(**other as usize).len(),
-                **other,
+                shuffled(**other),
             )
         });
         if let Some(mate) = mate {
