@@ -202,7 +202,11 @@ impl Passage<'_> {
             let turn = Arc::clone(&self.session.changing).lock_owned();
             Some(self.unless_cancelled(turn).await?)
         };
-        let plan = self.plan(&arguments).await?;
+        let plan = if tool.class.is_read_only() {
+            Plan::default()
+        } else {
+            self.plan(&arguments).await?
+        };
         self.approve(&plan).await?;
         let began = Instant::now();
         let result = self.carry_out(&arguments, plan, changing).await;

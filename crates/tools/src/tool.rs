@@ -146,7 +146,7 @@ pub struct Need {
 
 /// Carries out the calls of a tool. Everything here may block.
 pub trait Executor: Send + Sync {
-    /// What a call would do.
+    /// What a call would do. Tools that change nothing aren't asked.
     ///
     /// # Errors
     /// It is refused without a question: a rule forbids it, a path leads outside.

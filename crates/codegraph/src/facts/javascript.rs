@@ -191,7 +191,9 @@ impl Reader<'_, '_> {
         self.facts.jsx_pragma = jsdoc::jsx_pragma(self.program, self.text);
         for (import, name) in unused {
             let name = &mut self.facts.imports[import as usize].names[name as usize];
-            name.usage = if mentioned.contains(name.local.as_str()) {
+            // As for the compiler, a leading underscore says that the name is meant to be unused.
+            let is_meant = name.local.starts_with('_');
+            name.usage = if is_meant || mentioned.contains(name.local.as_str()) {
                 Usage::Used
             } else if self.has_jsx {
                 Usage::UnusedUnlessJsxFactory

@@ -90,7 +90,7 @@ for (const file of absolute) {
   const symbol = checker.getSymbolAtLocation(source) ?? source.symbol;
   if (symbol !== undefined) {
     // What `export =` gives is the default export here; the compiler lists its properties instead.
-    if (symbol.exports?.has("export=")) judgedExports.add(`${name} default`);
+    if (/ts$/.test(name) && symbol.exports?.has("export=")) judgedExports.add(`${name} default`);
     for (const item of checker.getExportsOfModule(symbol)) {
       if (item.escapedName === "___esModule") continue;
       judgedExports.add(`${name} ${item.escapedName === "export=" ? "default" : ts.unescapeLeadingUnderscores(item.escapedName)}`);
