@@ -207,7 +207,11 @@ fn attempt(
     if !problems.is_empty() {
         // Modules are told apart later, where they are reached.
         let module = problems[0].message.contains("outside a module");
-        return Err(if module { refused(problems) } else { early(problems) });
+        return Err(if module {
+            refused(problems)
+        } else {
+            early(problems)
+        });
     }
     let scoping = semantic.semantic.into_scoping();
     let (body, scope) = unwrap(arrow);

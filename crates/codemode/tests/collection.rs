@@ -36,7 +36,9 @@ fn programs() -> Vec<(&'static str, &'static str)> {
         Some((name, program))
     });
     let set = ["tools: ", "limits: ", "prelude: "];
-    cases.filter(|(_, program)| !set.iter().any(|field| program.starts_with(field))).collect()
+    cases
+        .filter(|(_, program)| !set.iter().any(|field| program.starts_with(field)))
+        .collect()
 }
 
 fn answer(program: &str, eagerly: bool) -> serde_json::Value {
@@ -53,8 +55,12 @@ fn answer(program: &str, eagerly: bool) -> serde_json::Value {
         Ok(compiled) => compiled,
         Err(problems) => return runtime.not_compiled(problems).to_json(),
     };
-    let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let run = runtime.run(&compiled, &NoTools, &CancelFlag::default());
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let cancel = CancelFlag::default();
+    let run = runtime.run(&compiled, &NoTools, &cancel);
     executor.block_on(run).unwrap().to_json()
 }
 
