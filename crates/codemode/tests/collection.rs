@@ -59,7 +59,8 @@ fn answer(program: &str, eagerly: bool) -> serde_json::Value {
         .enable_time()
         .build()
         .unwrap();
-    let run = runtime.run(&compiled, &NoTools, &CancelFlag::default());
+    let cancel = CancelFlag::default();
+    let run = runtime.run(&compiled, &NoTools, &cancel);
     executor.block_on(run).unwrap().to_json()
 }
 
@@ -90,6 +91,6 @@ fn values_in_the_hands_of_built_ins_survive() {
         return [sorted[0].was, total.text.length, text, copy.kept.length, settled.join(), helped.join()];
     ";
     let settled: Vec<String> = (0..20).map(|i| format!("n{i}n{i}")).collect();
-    let value = serde_json::json!(["n9", 50, "aabbcc", 20, settled.join(","), "1,2,3,4,5"]);
+    let value = serde_json::json!(["n9n9", 50, "aabbcc", 20, settled.join(","), "1,2,3,4,5"]);
     assert_eq!(answer(program, true)["value"], value);
 }

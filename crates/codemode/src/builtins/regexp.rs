@@ -16,8 +16,11 @@ use std::sync::Arc;
 /// Slot of `lastIndex` in every expression.
 const LAST_INDEX: usize = 0;
 
+/// Whether a flag is among those of an expression.
+type IsSet = fn(Flags) -> bool;
+
 /// The flags by letter, property and place in [`Flags`], in the order of the letters.
-const FLAGS: [(char, &str, fn(Flags) -> bool); 8] = [
+const FLAGS: [(char, &str, IsSet); 8] = [
     ('d', "hasIndices", |f| f.indices),
     ('g', "global", |f| f.global),
     ('i', "ignoreCase", |f| f.ignore_case),

@@ -43,8 +43,6 @@ pub(super) fn install(b: &mut Builder) {
         let limit = a.get(vm, 1);
         split(vm, id, text, limit)
     });
-    b.proto(i::REGEXP_ITERATOR_PROTO, i::ITERATOR_PROTO);
-    b.tag(i::REGEXP_ITERATOR_PROTO, "RegExp String Iterator");
 }
 
 /// Every match of an untouched global expression.

@@ -210,10 +210,8 @@ impl Vm {
             Op::IterCallReturn { iter, dst } => {
                 reg!(dst) = self.call_return(base + iter as usize)?;
             }
-            Op::RequireIterResult { src } => {
-                if !reg!(src).is_object() {
-                    return Err(self.type_error("Iterator result is not an object."));
-                }
+            Op::RequireIterResult { src } if !reg!(src).is_object() => {
+                return Err(self.type_error("Iterator result is not an object."));
             }
             Op::ForInStart { dst, src } => {
                 let source = reg!(src);

@@ -177,17 +177,14 @@ impl Vm {
         if self.heap.obj(id).flags & EXTENSIBLE == 0 {
             return Ok(Some(Refusal::NotExtensible));
         }
-        if let Some(index) = key.as_index() {
-            match self.heap.kind(id) {
-                Kind::Array(items) => {
-                    let fixed = self.heap.obj(id).flags & FIXED_LENGTH != 0;
-                    if fixed && index as usize >= items.len() {
-                        return Ok(Some(Refusal::ReadOnly(id)));
-                    }
-                    return self.put_element(id, index as usize, value).map(|()| None);
-                }
-                _ => {}
+        if let Some(index) = key.as_index()
+            && let Kind::Array(items) = self.heap.kind(id)
+        {
+            let fixed = self.heap.obj(id).flags & FIXED_LENGTH != 0;
+            if fixed && index as usize >= items.len() {
+                return Ok(Some(Refusal::ReadOnly(id)));
             }
+            return self.put_element(id, index as usize, value).map(|()| None);
         }
         self.reserve(64)?;
         self.heap.add_prop(id, key, Attrs::DATA, value);
