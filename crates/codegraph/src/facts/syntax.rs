@@ -212,6 +212,7 @@ pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
 }
 
 /// A node on a walk, with what is above it. Asking a node for its parent searches from the root each time.
+#[allow(dead_code, reason = "not every language asks for all of it")]
 pub(super) struct Place<'n> {
     pub(super) node: Node<'n>,
     /// The kind of the named node above; empty at the top.

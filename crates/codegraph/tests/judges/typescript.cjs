@@ -89,8 +89,10 @@ for (const file of absolute) {
   }
   const symbol = checker.getSymbolAtLocation(source) ?? source.symbol;
   if (symbol !== undefined) {
-    // What `export =` gives is the default export here; the compiler lists its properties instead.
-    if (/ts$/.test(name) && symbol.exports?.has("export=")) judgedExports.add(`${name} default`);
+    // What `export =` or `module.exports =` gives is the default export here, but for an object, whose names are exports.
+    const whole = symbol.exports?.get("export=")?.declarations?.[0];
+    const value = whole && [whole, whole.parent].find(ts.isBinaryExpression)?.right;
+    if (whole && !(value && ts.isObjectLiteralExpression(value))) judgedExports.add(`${name} default`);
     for (const item of checker.getExportsOfModule(symbol)) {
       if (item.escapedName === "___esModule") continue;
       judgedExports.add(`${name} ${item.escapedName === "export=" ? "default" : ts.unescapeLeadingUnderscores(item.escapedName)}`);
