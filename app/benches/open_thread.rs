@@ -168,6 +168,7 @@ fn grown_by_opening(home: &Path, id: &str) -> f64 {
             unit: egui::MouseWheelUnit::Page,
             delta: egui::vec2(0.0, 1.0),
             phase: egui::TouchPhase::Move,
+            source: egui::MouseWheelSource::Unknown,
             modifiers: egui::Modifiers::NONE,
         });
         harness.step();

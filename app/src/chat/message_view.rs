@@ -81,7 +81,7 @@ pub(super) fn message_status(message: &Message, model: &Model) -> MessageStatus 
         (Status::Error, error) => {
             let text = error.unwrap_or("The reply failed.");
             MessageStatus::Failed(ErrorView {
-                text: sentence(text).into(),
+                text: sentence(text.to_owned()).into(),
                 action: Some(Remedy::of(message).label().into()),
             })
         }
@@ -89,14 +89,13 @@ pub(super) fn message_status(message: &Message, model: &Model) -> MessageStatus 
             MessageStatus::CutOff
         }
         (Status::Cancelled, _) => MessageStatus::Stopped,
-        (Status::Complete, Some(note)) => MessageStatus::Noted(sentence(note).into()),
+        (Status::Complete, Some(note)) => MessageStatus::Noted(sentence(note.to_owned()).into()),
         (Status::Complete | Status::Deleted, _) => MessageStatus::Complete,
     }
 }
 
 /// A text of the engines, which begins in lower case as a part of a sentence does, as a sentence.
-pub(super) fn sentence(text: &str) -> String {
-    let mut text = text.to_owned();
+pub(super) fn sentence(mut text: String) -> String {
     if let Some(first) = text.get_mut(..1) {
         first.make_ascii_uppercase();
     }

@@ -203,7 +203,7 @@ impl ChatView {
 
     /// Shows a line above the composer.
     pub fn warn(&mut self, text: String) {
-        let text = sentence(&text);
+        let text = sentence(text);
         self.notes.retain(|note| note.text != text);
         self.notes.push(Note {
             text,

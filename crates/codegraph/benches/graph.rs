@@ -1,9 +1,5 @@
 //! How fast the graph is, each figure against a named reference in the same run.
 
-use std::fmt::Write as _;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
-
 use codegraph::facts;
 use codegraph::kg;
 use codegraph::model::{Model, PreparedFile};
@@ -11,7 +7,7 @@ use oxc_allocator::Allocator;
 use oxc_parser::Parser;
 use oxc_span::SourceType;
 use sources::{FILES, path, source};
-use timing::{best, children_milliseconds, milliseconds, ratio, verdict};
+use timing::{best, milliseconds, ratio, verdict};
 
 #[path = "support/sources.rs"]
 mod sources;

@@ -7,9 +7,16 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
+use children::children_milliseconds;
 use codegraph::layout::{Backend, LayoutGraph, Options, Point, layout};
+use timing::milliseconds;
+
+#[path = "support/children.rs"]
+mod children;
+#[allow(dead_code, reason = "each bench uses a part")]
+#[path = "support/timing.rs"]
+mod timing;
 
 /// A graph to lay out.
 struct Subject {
@@ -309,30 +316,4 @@ fn sfdp(subject: &Subject) -> Option<(f64, Vec<Point>)> {
         }
     }
     Some((children_milliseconds() - before, points))
-}
-
-/// Milliseconds of user time of children that have ended, in ticks of 10 ms.
-fn children_milliseconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let ticks = text
-        .rsplit(')')
-        .next()
-        .and_then(|rest| rest.split(' ').nth(14))
-        .and_then(|ticks| ticks.parse().ok());
-    ticks.unwrap_or(f64::NAN) * 10.0
-}
-
-/// How long a run takes, in milliseconds of the thread where the system says: other work on the machine doesn't count.
-fn milliseconds(run: impl FnOnce()) -> f64 {
-    let (started, before) = (Instant::now(), thread_nanoseconds());
-    run();
-    match before.zip(thread_nanoseconds()) {
-        Some((before, after)) => (after - before) / 1e6,
-        None => started.elapsed().as_secs_f64() * 1e3,
-    }
-}
-
-fn thread_nanoseconds() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split(' ').next()?.parse().ok()
 }

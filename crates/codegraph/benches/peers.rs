@@ -6,11 +6,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use children::children_milliseconds;
 use codegraph::facts;
 use codegraph::model::{Model, PreparedFile};
 use sources::{path, source};
-use timing::{best, children_milliseconds, milliseconds, verdict};
+use timing::{best, milliseconds, verdict};
 
+#[path = "support/children.rs"]
+mod children;
 #[allow(dead_code, reason = "each bench uses a part")]
 #[path = "support/sources.rs"]
 mod sources;

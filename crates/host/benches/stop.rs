@@ -73,7 +73,7 @@ fn main() {
     .expect("the host starts");
     let handle = host.handle();
     let events = handle.subscribe(|| {});
-    let mut wait = |what: &str, fits: &dyn Fn(&Event) -> bool| -> Event {
+    let wait = |what: &str, fits: &dyn Fn(&Event) -> bool| -> Event {
         let deadline = Instant::now() + PATIENCE;
         loop {
             assert!(Instant::now() < deadline, "{what} did not come");

@@ -2,17 +2,6 @@
 
 use std::time::Instant;
 
-/// Milliseconds of user time of children that have ended, in ticks of 10 ms.
-pub(crate) fn children_milliseconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let ticks = text
-        .rsplit(')')
-        .next()
-        .and_then(|rest| rest.split(' ').nth(14))
-        .and_then(|ticks| ticks.parse().ok());
-    ticks.unwrap_or(f64::NAN) * 10.0
-}
-
 /// Nanoseconds that this thread has run, where the system says: other work on the machine doesn't count.
 fn thread_nanoseconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
